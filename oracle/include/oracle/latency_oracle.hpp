@@ -1,0 +1,53 @@
+#pragma once
+
+#include "oracle/batch_shape.hpp"
+#include "oracle/step_cost.hpp"
+
+#include <cstdint>
+#include <string_view>
+
+namespace dooly::oracle {
+
+/// Answers "how long would this iteration take?" for one model on one replica (one pipeline stage).
+/// Stateless and deterministic: equal inputs give equal answers. Not thread-safe: each simulation owns its oracle.
+/// An empty batch costs no device time; its host times are those of an empty engine step.
+class LatencyOracle {
+ public:
+  virtual ~LatencyOracle() = default;
+  virtual std::string_view name() const = 0;  ///< key in scenarios and reports
+
+  /// Throws OracleError if the implementation answers NaN or a negative time.
+  StepCost cost(const BatchShape& shape, DeviceState state) const {
+    StepCost answer;
+    do_cost(shape, state, answer);
+    check(answer);
+    return answer;
+  }
+
+  /// Cost of receiving a request of `prompt_tokens`.
+  virtual RequestCost request_cost(std::uint32_t prompt_tokens) const = 0;
+
+  /// Weight that `DeviceState::sustained` moves towards while the device is busy, and the time constant of that
+  /// movement, seconds. {0, 0}: this oracle has one regime.
+  struct ClockModel {
+    double sustained_when_busy = 0;
+    double time_constant = 0;
+  };
+  virtual ClockModel clock_model() const { return {}; }
+
+ private:
+  virtual void do_cost(const BatchShape& shape, DeviceState state, StepCost& answer) const = 0;
+  static void check(const StepCost& answer) {
+    const double sum = answer.device.token_ops + answer.device.attention + answer.device.collective +
+                       answer.device.other + answer.host.schedule + answer.host.launch + answer.host.launch_lead +
+                       answer.host.sample + answer.host.update + answer.host.delivery;
+    const bool sane = answer.device.token_ops >= 0 && answer.device.attention >= 0 && answer.device.collective >= 0 &&
+                      answer.device.other >= 0 && answer.host.schedule >= 0 && answer.host.launch >= 0 &&
+                      answer.host.launch_lead >= 0 && answer.host.sample >= 0 && answer.host.update >= 0 &&
+                      answer.host.delivery >= 0 && sum < 1e9;
+    if (!sane) reject(answer);  // NaN fails every comparison
+  }
+  [[noreturn]] static void reject(const StepCost& answer);
+};
+
+}  // namespace dooly::oracle

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+
+namespace dooly::oracle {
+
+/// Device time of one iteration by kind of work, seconds.
+struct DeviceTime {
+  double token_ops = 0;   ///< linears, norms, activations, embeddings, sampling: depend on token counts alone
+  double attention = 0;
+  double collective = 0;
+  double other = 0;
+  double total() const { return token_ops + attention + collective + other; }
+};
+
+/// Host time of one iteration, seconds, in the order in which the engine spends it.
+struct HostTime {
+  double schedule = 0;     ///< the scheduling call
+  double launch = 0;       ///< launching the forward pass (blocks the engine loop)
+  double launch_lead = 0;  ///< from the start of the launch to the first kernel; at most `launch`
+  double sample = 0;       ///< launching the sampler
+  double update = 0;       ///< processing the result
+  double delivery = 0;     ///< from the end of `update` until the client holds the tokens; does not block the loop
+};
+
+/// Share of `DeviceTime::total()` by where the answer came from, seconds.
+struct Provenance {
+  double measured = 0;
+  double interpolated = 0;
+  double extrapolated = 0;
+  double roofline = 0;
+};
+
+/// The oracle's answer for one iteration.
+struct StepCost {
+  DeviceTime device;
+  HostTime host;
+  Provenance provenance;
+  double stated_error = 0;  ///< relative error the oracle claims for device.total(); 0 if it claims none
+};
+
+/// Host time that a request costs before the engine loop can read it, seconds.
+struct RequestCost {
+  double input = 0;    ///< client to the engine's input thread (requests overlap)
+  double hashing = 0;  ///< block hashing in the input thread (requests queue for it)
+};
+
+}  // namespace dooly::oracle
