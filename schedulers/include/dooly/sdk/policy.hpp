@@ -1,0 +1,25 @@
+#pragma once
+
+#include "dooly/sdk/plan.hpp"
+
+#include <cstdint>
+
+namespace dooly::sdk {
+
+/// Decides which requests run in an iteration. One object serves one replica. Deterministic: equal views, equal actions.
+class SchedulerPolicy {
+ public:
+  static constexpr std::uint32_t kAlways = 0xFFFFFFFFU;
+
+  virtual ~SchedulerPolicy() = default;
+  /// One scheduling call of the engine.
+  virtual void schedule(Plan& plan) = 0;
+  /// For how many further iterations the same decision (schedule_running() and nothing else) holds while nobody
+  /// arrives, finishes or runs out of blocks. Asked right after schedule(). 0: ask every time.
+  virtual std::uint32_t horizon(const Plan& plan) const {
+    (void)plan;
+    return 0;
+  }
+};
+
+}  // namespace dooly::sdk
