@@ -1,0 +1,17 @@
+# What `cmake --install` puts where, and the package that find_package(dooly) finds. schedulers/ adds dooly::sdk to the
+# export set `dooly`.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+install(TARGETS dooly)
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/scenarios/" DESTINATION "${CMAKE_INSTALL_DATADIR}/dooly/scenarios"
+  FILES_MATCHING PATTERN "*.yaml" PATTERN "src" EXCLUDE PATTERN "include" EXCLUDE)
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/dooly")
+install(EXPORT dooly NAMESPACE dooly:: FILE dooly-targets.cmake DESTINATION "${package_dir}")
+configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/dooly-config.cmake.in" dooly-config.cmake
+  INSTALL_DESTINATION "${package_dir}")
+write_basic_package_version_file(dooly-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/dooly-config.cmake" "${PROJECT_BINARY_DIR}/dooly-config-version.cmake"
+  DESTINATION "${package_dir}")

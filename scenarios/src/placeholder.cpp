@@ -1,0 +1,1 @@
+// Stands in until the room has its first source.
