@@ -1,0 +1,41 @@
+#pragma once
+
+#include "scenarios/scenario.hpp"
+
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dooly::scenario {
+
+/// What a scenario may name, told by the caller because this room knows no other. An empty list is not checked.
+struct Names {
+  std::vector<std::string> models;     ///< hub ids; `Meta-` in a name is optional for the user
+  std::vector<std::string> gpus;
+  std::vector<std::string> policies;   ///< built-in scheduler policies
+  std::vector<std::string> routers;    ///< built-in routers
+  std::vector<std::string> platforms;  ///< shipped platforms
+};
+
+/// All that is wrong with a scenario: `FILE:LINE:COL: key.path: what, got VALUE; allowed: …`, one a line.
+class ScenarioError : public std::runtime_error {
+ public:
+  explicit ScenarioError(std::vector<std::string> messages);
+  const std::vector<std::string>& messages() const { return messages_; }
+
+ private:
+  std::vector<std::string> messages_;
+};
+
+/// Parses, expands and validates everything. `overrides` are `key.path=value` as in `--set`. Relative paths in the file
+/// start at the file's directory, those in overrides at the working directory. A path that starts with `$DOOLY_DATA/`
+/// starts at the directory that this environment variable names. Throws ScenarioError.
+Scenario load_scenario(const std::filesystem::path& path, const std::vector<std::string>& overrides, const Names& names);
+
+/// The same for text in memory; `file` names it in messages and gives the directory for relative paths.
+Scenario parse_scenario(std::string_view text, const std::filesystem::path& file,
+                        const std::vector<std::string>& overrides, const Names& names);
+
+}  // namespace dooly::scenario

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "scenarios/scenario.hpp"
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dooly::scenario {
+
+/// Lines (without `#`) to print as comments above a part of the explained scenario: the caller's derived figures.
+struct ExplainNotes {
+  std::vector<std::string> scenario;                                   ///< at the top
+  std::function<std::vector<std::string>(std::size_t pool)> pool;      ///< above each pool; may be empty
+};
+
+/// The scenario as a complete YAML file: every default written out, absolute paths. Loading it gives an equal Scenario.
+std::string explain(const Scenario& scenario, const ExplainNotes& notes = {});
+
+/// Canonical text for hashing: as `explain`, but keys sorted and every path replaced by `path_token(path)`, typically the
+/// hash of the file's content.
+std::string resolved_text(const Scenario& scenario,
+                          const std::function<std::string(const std::filesystem::path&)>& path_token);
+
+/// A file that the scenario reads, and the key that names it.
+struct InputFile {
+  std::string key;
+  std::filesystem::path path;
+};
+/// In the order of the scenario; a file used twice stands twice.
+std::vector<InputFile> input_files(const Scenario& scenario);
+
+/// JSON Schema, draft 2020-12, of the scenario format.
+std::string json_schema();
+
+/// docs/scenario-reference.md.
+std::string reference_markdown();
+
+/// A commented scenario to start from (`dooly init`).
+std::string init_template();
+
+/// The same from a command line `vllm serve MODEL --flags…`: known flags become keys. Throws ScenarioError that names every
+/// flag it cannot translate.
+std::string init_from_vllm(std::string_view command);
+
+}  // namespace dooly::scenario
