@@ -3,12 +3,28 @@
 #include "scenarios/scenario.hpp"
 
 #include <filesystem>
+#include <functional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace dooly::scenario {
+
+/// Something wrong with the options of a policy, router or oracle; `option` is empty if it is its name or plug-in.
+struct OptionProblem {
+  std::string option;
+  std::string what;  ///< "must be at most 1, got 3"
+};
+
+/// A policy, router or oracle that the scenario names.
+struct Component {
+  enum class Kind { kPolicy, kRouter, kOracle };
+  Kind kind = Kind::kPolicy;
+  const std::filesystem::path* plugin = nullptr;  ///< null: built in
+  const std::string& name;
+  const Options& options;
+};
 
 /// What a scenario may name, told by the caller because this room knows no other. An empty list is not checked.
 struct Names {
@@ -17,6 +33,8 @@ struct Names {
   std::vector<std::string> policies;   ///< built-in scheduler policies
   std::vector<std::string> routers;    ///< built-in routers
   std::vector<std::string> platforms;  ///< shipped platforms
+  /// Checks a component's options (and that a plug-in loads and has it); asked only where its name is known. May be empty.
+  std::function<std::vector<OptionProblem>(const Component&)> check_options;
 };
 
 /// All that is wrong with a scenario: `FILE:LINE:COL: key.path: what, got VALUE; allowed: …`, one a line.

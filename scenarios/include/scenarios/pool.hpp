@@ -5,14 +5,13 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 namespace dooly::scenario {
 
-/// Free options of a policy, router or oracle, checked against its own schema when it is made.
-using OptionValue = std::variant<bool, std::int64_t, double, std::string>;
-using Options = std::map<std::string, OptionValue>;
+/// Options of a policy, router or oracle: values as written in the file, checked against its own schema (see
+/// Names::check_options).
+using Options = std::map<std::string, std::string>;
 
 struct ModelSpec {
   std::string config;  ///< a shipped name in the table's spelling, or the absolute path of a config.json
