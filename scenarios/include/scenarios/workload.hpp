@@ -12,45 +12,53 @@
 
 namespace dooly::scenario {
 
+struct PoissonArrivals {
+  double rate_per_s = 1;
+  bool operator==(const PoissonArrivals&) const = default;
+};
+/// Gamma-distributed gaps of mean 1/rate and coefficient of variation `cv` (cv 1 is Poisson).
+struct GammaArrivals {
+  double rate_per_s = 1;
+  double cv = 1;
+  bool operator==(const GammaArrivals&) const = default;
+};
+/// Equal gaps of 1/rate; the first request comes at time 0.
+struct ConstantArrivals {
+  double rate_per_s = 1;
+  bool operator==(const ConstantArrivals&) const = default;
+};
+/// `size` requests at once; bursts come as a Poisson process of rate rate/size, so that `rate_per_s` is the mean rate.
+struct BurstArrivals {
+  double rate_per_s = 1;
+  std::uint64_t size = 1;
+  bool operator==(const BurstArrivals&) const = default;
+};
+/// `concurrency` clients; each sends, waits for its answer, thinks, sends again. All start at time 0.
+struct ClosedLoopArrivals {
+  std::uint64_t concurrency = 1;
+  Distribution think_time_s = Fixed{0};
+  bool operator==(const ClosedLoopArrivals&) const = default;
+};
+/// Times read from a file: one number of seconds a line, or CSV with a header whose column `arrival_s` is read. Not
+/// descending; fewer times than requests end the workload early.
+struct ReplayArrivals {
+  std::filesystem::path path;  ///< absolute
+  bool operator==(const ReplayArrivals&) const = default;
+};
+/// Everything at time 0.
+struct AtOnceArrivals {
+  bool operator==(const AtOnceArrivals&) const = default;
+};
+
 /// When requests (of a sessions workload: first turns) arrive. Rates are in requests (sessions) per second.
 struct Arrivals {
-  struct Poisson {
-    double rate_per_s = 1;
-    bool operator==(const Poisson&) const = default;
-  };
-  /// Gamma-distributed gaps of mean 1/rate and coefficient of variation `cv` (cv 1 is Poisson).
-  struct Gamma {
-    double rate_per_s = 1;
-    double cv = 1;
-    bool operator==(const Gamma&) const = default;
-  };
-  /// Equal gaps of 1/rate; the first request comes at time 0.
-  struct Constant {
-    double rate_per_s = 1;
-    bool operator==(const Constant&) const = default;
-  };
-  /// `size` requests at once; bursts come as a Poisson process of rate rate/size, so that `rate_per_s` is the mean rate.
-  struct Bursts {
-    double rate_per_s = 1;
-    std::uint64_t size = 1;
-    bool operator==(const Bursts&) const = default;
-  };
-  /// `concurrency` clients; each sends, waits for its answer, thinks, sends again. All start at time 0.
-  struct ClosedLoop {
-    std::uint64_t concurrency = 1;
-    Distribution think_time_s = Fixed{0};
-    bool operator==(const ClosedLoop&) const = default;
-  };
-  /// Times read from a file: one number of seconds a line, or CSV with a header whose column `arrival_s` is read. Not
-  /// descending; fewer times than requests end the workload early.
-  struct Replay {
-    std::filesystem::path path;  ///< absolute
-    bool operator==(const Replay&) const = default;
-  };
-  /// Everything at time 0.
-  struct AtOnce {
-    bool operator==(const AtOnce&) const = default;
-  };
+  using Poisson = PoissonArrivals;
+  using Gamma = GammaArrivals;
+  using Constant = ConstantArrivals;
+  using Bursts = BurstArrivals;
+  using ClosedLoop = ClosedLoopArrivals;
+  using Replay = ReplayArrivals;
+  using AtOnce = AtOnceArrivals;
   std::variant<Poisson, Gamma, Constant, Bursts, ClosedLoop, Replay, AtOnce> process;
   bool operator==(const Arrivals&) const = default;
 };
