@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <variant>
@@ -13,30 +14,13 @@
 
 namespace dooly::scenario {
 
-/// Host times of the engine process given in the scenario itself, seconds. Zero unless written.
-struct HostTimes {
-  double schedule_s = 0;
-  double schedule_per_request_s = 0;  ///< per request in the batch
-  double launch_full_s = 0;           ///< forward pass as a full CUDA graph (pure decode)
-  double launch_piecewise_s = 0;      ///< piecewise CUDA graphs
-  double launch_none_s = 0;           ///< kernel by kernel
-  double launch_lead_s = 0;           ///< from the start of a launch to the first kernel
-  double sample_s = 0;
-  double update_s = 0;
-  double update_per_request_s = 0;
-  double delivery_s = 0;
-  double delivery_per_request_s = 0;
-  double input_s = 0;              ///< client to the engine's input thread, per request
-  double input_per_token_s = 0;    ///< per prompt token
-  double hashing_per_token_s = 0;  ///< block hashing per prompt token
-  bool operator==(const HostTimes&) const = default;
-};
-
-/// The machine around the GPUs, handed to the oracle.
+/// Host times of the engine's process, handed to the oracle.
 struct PlatformSpec {
-  /// "default": the shipped platform of the pool's GPU. "none": no host times. Else a shipped name. Empty: `inline_times`.
+  /// "default": the shipped platform of the pool's GPU. "none": all zero. Else a shipped name. Empty: see `terms`.
   std::string host = "default";
-  std::optional<HostTimes> inline_times;
+  /// Times given in the scenario itself, seconds by term (the oracle's names, told by Names::platform_terms); the terms
+  /// not given are zero.
+  std::map<std::string, double> terms;
   bool operator==(const PlatformSpec&) const = default;
 };
 
@@ -45,12 +29,11 @@ struct RooflineOracleSpec {
   bool operator==(const RooflineOracleSpec&) const = default;
 };
 
-/// A step takes step + requests x per_request + tokens x per_token + context tokens x per_context_token. For tests.
+/// A step takes base + tokens x per_token + context after the step x per_1000_context / 1000. For tests.
 struct FixedOracleSpec {
-  double step_s = 0;
-  double per_request_s = 0;
+  double base_s = 0;
   double per_token_s = 0;
-  double per_context_token_s = 0;
+  double per_1000_context_s = 0;
   bool operator==(const FixedOracleSpec&) const = default;
 };
 
