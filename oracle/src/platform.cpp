@@ -1,0 +1,185 @@
+#include "oracle/platform.hpp"
+
+#include "oracle/batch_shape.hpp"
+#include "oracle/oracle_error.hpp"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace dooly::oracle {
+
+namespace {
+
+struct Term {
+  PlatformTerm shown;
+  double& (*get)(Platform&);
+};
+
+#define DOOLY_TERM(key, member, meaning)                            \
+  Term {                                                            \
+    {key, meaning}, [](Platform& p) -> double& { return p.member; } \
+  }
+
+constexpr std::array kTerms{
+    DOOLY_TERM("input", input, "a request from the client to the engine's input thread"),
+    DOOLY_TERM("input_per_1000_tokens", input_per_1000_tokens, "the same, more for every 1,000 prompt tokens"),
+    DOOLY_TERM("hashing_per_1000_tokens", hashing_per_1000_tokens,
+               "hashing 1,000 prompt tokens' blocks in the input thread; requests queue for it"),
+    DOOLY_TERM("schedule", schedule, "one call of the scheduler"),
+    DOOLY_TERM("schedule_per_request", schedule_per_request, "the same, more for every request in the batch"),
+    DOOLY_TERM("launch_full", launch_full.fixed, "launching a step that is one CUDA graph"),
+    DOOLY_TERM("launch_full_per_layer", launch_full.per_layer, "the same, more for every dense layer"),
+    DOOLY_TERM("launch_full_per_moe_layer", launch_full.per_moe_layer, "the same, more for every layer of experts"),
+    DOOLY_TERM("launch_piecewise", launch_piecewise.fixed, "launching a step of graphs between attention calls"),
+    DOOLY_TERM("launch_piecewise_per_layer", launch_piecewise.per_layer, "the same, more for every dense layer"),
+    DOOLY_TERM("launch_piecewise_per_moe_layer", launch_piecewise.per_moe_layer,
+               "the same, more for every layer of experts"),
+    DOOLY_TERM("launch_none", launch_none.fixed, "launching a step kernel by kernel"),
+    DOOLY_TERM("launch_none_per_layer", launch_none.per_layer, "the same, more for every dense layer"),
+    DOOLY_TERM("launch_none_per_moe_layer", launch_none.per_moe_layer, "the same, more for every layer of experts"),
+    DOOLY_TERM("lead_full", lead_full.fixed, "from the start of that launch to the first kernel (at most the launch)"),
+    DOOLY_TERM("lead_full_per_layer", lead_full.per_layer, "the same, more for every dense layer"),
+    DOOLY_TERM("lead_full_per_moe_layer", lead_full.per_moe_layer, "the same, more for every layer of experts"),
+    DOOLY_TERM("lead_piecewise", lead_piecewise.fixed, "from the start of that launch to the first kernel"),
+    DOOLY_TERM("lead_piecewise_per_layer", lead_piecewise.per_layer, "the same, more for every dense layer"),
+    DOOLY_TERM("lead_piecewise_per_moe_layer", lead_piecewise.per_moe_layer,
+               "the same, more for every layer of experts"),
+    DOOLY_TERM("lead_none", lead_none.fixed, "from the start of that launch to the first kernel"),
+    DOOLY_TERM("lead_none_per_layer", lead_none.per_layer, "the same, more for every dense layer"),
+    DOOLY_TERM("lead_none_per_moe_layer", lead_none.per_moe_layer, "the same, more for every layer of experts"),
+    DOOLY_TERM("sample", sample, "launching the sampler"),
+    DOOLY_TERM("sample_per_request", sample_per_request, "the same, more for every request in the batch"),
+    DOOLY_TERM("update", update, "processing a step's result"),
+    DOOLY_TERM("update_per_request", update_per_request, "the same, more for every request in the batch"),
+    DOOLY_TERM("delivery", delivery, "from the engine to the client, steps that yield two tokens or more"),
+    DOOLY_TERM("delivery_per_request", delivery_per_request, "the same, more for every token the step yields"),
+    DOOLY_TERM("delivery_single", delivery_single, "from the engine to the client, steps that yield one token"),
+};
+#undef DOOLY_TERM
+
+constexpr auto kShownTerms = [] {
+  std::array<PlatformTerm, kTerms.size()> shown;
+  for (std::size_t i = 0; i < kTerms.size(); ++i) shown[i] = kTerms[i].shown;
+  return shown;
+}();
+
+const Term& find_term(std::string_view key) {
+  std::string known;
+  for (const Term& term : kTerms) {
+    if (term.shown.key == key) return term;
+    known += known.empty() ? "" : ", ";
+    known += term.shown.key;
+  }
+  throw OracleError(fmt::format("unknown host time '{}'; known: {}", key, known));
+}
+
+constexpr double kMs = 1e-3;
+
+/// Medians of vLLM 0.26 on a 16-core virtual machine with one H200, asynchronous scheduling. The launch of a pass that
+/// is not fully captured grows with the layers: 10.0 ms for 32 dense ones and 15.0 for 48 of experts (piecewise), 29.5
+/// and 89.9 (kernel by kernel). A full graph starts on the GPU at the end of its launch. Without graphs the GPU's time
+/// of steps bound by the launch is 2.5 ms shorter than the launch (7.7 with 48 layers of experts).
+Platform h200_vm() {
+  Platform p;
+  p.name = "h200-vm";
+  p.input = 1.05 * kMs;
+  p.input_per_1000_tokens = 0.06 * kMs;
+  p.hashing_per_1000_tokens = 0.28 * kMs;
+  p.schedule = 0.08 * kMs;
+  p.schedule_per_request = 0.016 * kMs;
+  p.update = 0.08 * kMs;
+  p.update_per_request = 0.009 * kMs;
+  p.launch_full = {1.6 * kMs, 0, 1.5 / 48 * kMs};
+  p.launch_piecewise = {0, 10.0 / 32 * kMs, 15.0 / 48 * kMs};
+  p.launch_none = {0, 29.5 / 32 * kMs, 89.9 / 48 * kMs};
+  p.lead_full = p.launch_full;
+  p.lead_none = {2.5 * kMs, 0, 5.2 / 48 * kMs};
+  p.sample = 1.2 * kMs;
+  p.delivery = 1.0 * kMs;
+  p.delivery_per_request = 0.028 * kMs;
+  p.delivery_single = 0.7 * kMs;
+  return p;
+}
+
+/// A fast host without a hypervisor: three tenths of every time of h200-vm. An estimate, not measured: it puts the
+/// length below which an uncaptured prefill is bound by its launch at 300 to 400 tokens of an 8B model on an H200.
+Platform bare_metal() {
+  Platform p = h200_vm();
+  for (const Term& term : kTerms) term.get(p) *= 0.3;
+  p.name = "bare-metal";
+  return p;
+}
+
+constexpr std::array kShipped{
+    ShippedPlatform{"bare-metal", "a fast host without a hypervisor (estimated, not measured)"},
+    ShippedPlatform{"h200-vm", "16-core virtual machine with an H200, vLLM 0.26 (measured)"},
+    ShippedPlatform{"none", "the host takes no time"},
+};
+
+}  // namespace
+
+std::span<const PlatformTerm> platform_terms() { return kShownTerms; }
+
+void set_platform_term(Platform& platform, std::string_view key, double seconds) {
+  const Term& term = find_term(key);
+  if (!(seconds >= 0 && seconds < 1e6)) {
+    throw OracleError(fmt::format("host time {}: must be at least 0 and finite, got {}", key, seconds));
+  }
+  term.get(platform) = seconds;
+}
+
+double platform_term(const Platform& platform, std::string_view key) {
+  Platform copy = platform;
+  return find_term(key).get(copy);
+}
+
+std::span<const ShippedPlatform> shipped_platforms() { return kShipped; }
+
+Platform find_platform(std::string_view name) {
+  if (name == "none") return {};
+  if (name == "bare-metal") return bare_metal();
+  if (name == "h200-vm") return h200_vm();
+  throw OracleError(fmt::format("unknown platform '{}'; known: bare-metal, h200-vm, none", name));
+}
+
+std::string_view default_platform(std::string_view gpu_name) {
+  return gpu_name == "H200-SXM" ? "h200-vm" : "bare-metal";
+}
+
+HostTimes::HostTimes(const Platform& platform, std::uint32_t dense_layers, std::uint32_t moe_layers)
+    : platform_(platform) {
+  const auto bind = [&](const LaunchTerm& launch, const LaunchTerm& lead) {
+    const double seconds = launch.seconds(dense_layers, moe_layers);
+    return Launch{seconds, std::min(seconds, lead.seconds(dense_layers, moe_layers))};
+  };
+  launch_[static_cast<int>(GraphMode::kFull)] = bind(platform.launch_full, platform.lead_full);
+  launch_[static_cast<int>(GraphMode::kPiecewise)] = bind(platform.launch_piecewise, platform.lead_piecewise);
+  launch_[static_cast<int>(GraphMode::kNone)] = bind(platform.launch_none, platform.lead_none);
+}
+
+HostTime HostTimes::step(const BatchShape& shape, GraphMode mode) const {
+  HostTime host;
+  const double requests = shape.requests();
+  host.schedule = platform_.schedule + platform_.schedule_per_request * requests;
+  host.update = platform_.update + platform_.update_per_request * requests;
+  if (shape.empty()) return host;
+  const Launch& launch = launch_[static_cast<int>(mode)];
+  host.launch = launch.launch;
+  host.launch_lead = launch.lead;
+  host.sample = platform_.sample + platform_.sample_per_request * requests;
+  if (shape.logits_rows == 1) {
+    host.delivery = platform_.delivery_single;
+  } else if (shape.logits_rows > 1) {
+    host.delivery = platform_.delivery + platform_.delivery_per_request * shape.logits_rows;
+  }
+  return host;
+}
+
+RequestCost HostTimes::request(std::uint32_t prompt_tokens) const {
+  const double thousands = prompt_tokens / 1000.0;
+  return {platform_.input + platform_.input_per_1000_tokens * thousands, platform_.hashing_per_1000_tokens * thousands};
+}
+
+}  // namespace dooly::oracle

@@ -1,0 +1,144 @@
+#include "oracle/roofline_oracle.hpp"
+
+#include "oracle/oracle_error.hpp"
+
+#include <fmt/format.h>
+#include <algorithm>
+
+namespace dooly::oracle {
+
+namespace {
+
+std::uint32_t dense_layers(const ModelConfig& model) {
+  std::uint32_t layers = 0;
+  for (const LayerShape& layer : model.layers) layers += layer.moe ? 0 : layer.count;
+  return layers;
+}
+
+}  // namespace
+
+double all_reduce_seconds(double bytes, std::uint32_t ranks, double link_bandwidth, bool nvlink,
+                          const Efficiency& efficiency) {
+  if (ranks <= 1) return 0;
+  const double latency = nvlink ? 1 : efficiency.pcie_factor;
+  const double link = link_bandwidth * efficiency.link;
+  const double peers = ranks - 1.0;
+  const double one_shot = latency * efficiency.one_shot_seconds + peers * bytes / link;
+  const double ring = latency * 2 * peers * efficiency.ring_hop_seconds + 2 * peers / ranks * bytes / link;
+  return std::min(one_shot, ring);
+}
+
+RooflineOracle::RooflineOracle(const ModelConfig& model, const Gpu& gpu, const RooflineSettings& settings,
+                               const Platform& platform)
+    : gpu_(gpu),
+      settings_(settings),
+      operators_(step_operators(model, settings.execution)),
+      graphs_(settings.capture_sizes),
+      host_(platform, dense_layers(model), model.moe_layers()),
+      link_bandwidth_(settings.link_bandwidth > 0 ? settings.link_bandwidth : gpu.link_bandwidth) {
+  if (settings.max_num_batched_tokens == 0 || settings.max_num_batched_tokens > (1u << 24)) {
+    throw OracleError(
+        fmt::format("max_num_batched_tokens: must be from 1 to {}, got {}", 1u << 24, settings.max_num_batched_tokens));
+  }
+  if (settings.max_num_seqs == 0 || settings.max_num_seqs > (1u << 20)) {
+    throw OracleError(fmt::format("max_num_seqs: must be from 1 to {}, got {}", 1u << 20, settings.max_num_seqs));
+  }
+  build_tables();
+}
+
+void RooflineOracle::build_tables() {
+  const Efficiency& efficiency = settings_.efficiency;
+  const double bandwidth = gpu_.memory_bandwidth * efficiency.memory;
+  const double flops = peak_flops(gpu_, settings_.execution.dtype) * efficiency.attention;
+  for (const AttentionOperator& op : operators_.attention) {
+    attention_kernels_ += op.layers * efficiency.kernel_seconds;
+    AttentionRate rate{op};
+    const double read = op.kv_bytes_per_token / bandwidth;
+    rate.per_decode_token = op.layers * std::max(op.decode_flops_per_pair / flops, read);
+    rate.per_prefill_pair = op.layers * op.prefill_flops_per_pair / flops;
+    rate.per_prefill_token = op.layers * read;
+    prefill_.push_back(rate);
+    if (op.kind == AttentionKind::kFull) {
+      full_per_decode_token_ += rate.per_decode_token;
+    } else {
+      windowed_.push_back(rate);
+    }
+  }
+  const std::uint32_t most = settings_.max_num_batched_tokens + settings_.max_num_seqs;
+  token_table_.resize(std::max(most, graphs_.largest()) + 1);
+  for (std::uint32_t tokens = 1; tokens < token_table_.size(); ++tokens) {
+    const std::uint32_t rows = graphs_.padded(tokens);
+    const double share = active_expert_share(operators_.experts, operators_.experts_per_token, rows);
+    token_table_[tokens] = token_row(rows, share);
+  }
+  logits_table_.resize(settings_.max_num_seqs + 1);
+  for (std::uint32_t rows = 1; rows < logits_table_.size(); ++rows) logits_table_[rows] = logits_row(rows);
+}
+
+double RooflineOracle::operator_seconds(const TokenOperator& op, std::uint32_t rows, double expert_share) const {
+  const Efficiency& efficiency = settings_.efficiency;
+  const double weights = op.weight_bytes * (op.experts ? expert_share : 1);
+  const double compute = op.flops_per_row * rows / (peak_flops(gpu_, op.compute) * efficiency.matrix);
+  const double memory = (weights + op.bytes_per_row * rows) / (gpu_.memory_bandwidth * efficiency.memory);
+  return op.count * (std::max(compute, memory) + efficiency.kernel_seconds);
+}
+
+RooflineOracle::Row RooflineOracle::token_row(std::uint32_t tokens, double expert_share) const {
+  Row row;
+  for (const TokenOperator& op : operators_.per_token) row.token_ops += operator_seconds(op, tokens, expert_share);
+  row.collective = operators_.all_reduces * all_reduce_seconds(operators_.all_reduce_bytes_per_token * tokens,
+                                                               settings_.execution.tensor_parallel, link_bandwidth_,
+                                                               gpu_.has_nvlink, settings_.efficiency);
+  return row;
+}
+
+RooflineOracle::Row RooflineOracle::logits_row(std::uint32_t rows) const {
+  Row row;
+  for (const TokenOperator& op : operators_.per_logit) row.token_ops += operator_seconds(op, rows, 1);
+  const std::uint32_t ranks = settings_.execution.tensor_parallel;
+  if (ranks > 1) {  // all-gather: every GPU sends its part to all others
+    const double latency = gpu_.has_nvlink ? 1 : settings_.efficiency.pcie_factor;
+    row.collective =
+        latency * settings_.efficiency.one_shot_seconds +
+        (ranks - 1) * operators_.logits_gather_bytes_per_row * rows / (link_bandwidth_ * settings_.efficiency.link);
+  }
+  return row;
+}
+
+double RooflineOracle::attention_seconds(const BatchShape& shape) const {
+  double seconds = attention_kernels_;
+  if (shape.decodes > 0) {
+    seconds += full_per_decode_token_ * static_cast<double>(shape.decode_context + shape.decodes);
+    for (const AttentionRate& rate : windowed_) seconds += rate.per_decode_token * decode_attended(rate.shape, shape);
+  }
+  for (const PrefillChunk& chunk : shape.prefills) {
+    for (const AttentionRate& rate : prefill_) {
+      const AttentionKind kind = rate.shape.kind;
+      const double pairs = attended_pairs(kind, rate.shape.window, chunk.context, chunk.query);
+      const double tokens = attended_tokens(kind, rate.shape.window, chunk.context, chunk.query);
+      seconds += std::max(rate.per_prefill_pair * pairs, rate.per_prefill_token * tokens);
+    }
+  }
+  return seconds;
+}
+
+void RooflineOracle::do_cost(const BatchShape& shape, DeviceState, StepCost& answer) const {
+  answer.host = host_.step(shape, graphs_.mode(shape));
+  const std::uint32_t tokens = shape.tokens();
+  if (tokens == 0) return;
+  const bool tabled = tokens < token_table_.size();
+  const Row row =
+      tabled ? token_table_[tokens]
+             : token_row(tokens, active_expert_share(operators_.experts, operators_.experts_per_token, tokens));
+  Row logits;
+  if (shape.logits_rows > 0) {
+    logits =
+        shape.logits_rows < logits_table_.size() ? logits_table_[shape.logits_rows] : logits_row(shape.logits_rows);
+  }
+  answer.device.token_ops = row.token_ops + logits.token_ops;
+  answer.device.collective = row.collective + logits.collective;
+  answer.device.attention = attention_seconds(shape);
+  answer.provenance.roofline = answer.device.total();
+}
+
+}  // namespace dooly::oracle
