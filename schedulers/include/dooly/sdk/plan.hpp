@@ -74,12 +74,13 @@ class Plan {
   /// prefix hit, under the admission rules). False, and nothing happened, if they do not fit.
   virtual bool try_allocate(RequestId request, std::uint32_t tokens) = 0;
   virtual void schedule(RequestId running, std::uint32_t tokens) = 0;  ///< after try_allocate of as many tokens
-  virtual void admit(RequestId waiting, std::uint32_t tokens) = 0;     ///< likewise; the request moves to the end of the running list
+  virtual void admit(RequestId waiting,
+                     std::uint32_t tokens) = 0;  ///< likewise; the request moves to the end of the running list
   /// Reserves blocks for a remote load and starts it; the engine holds the request back until it has arrived. False,
   /// and nothing happened, if the blocks do not fit.
   virtual bool start_load(RequestId waiting) = 0;
   virtual void preempt(RequestId running) = 0;  ///< frees its blocks; it goes back to the head of its waiting queue
-  virtual void skip(RequestId waiting) = 0;     ///< pass over it in this call
+  virtual void skip(RequestId waiting) = 0;  ///< pass over it in this call
   virtual void explain(std::string_view why) = 0;  ///< shown in decisions.jsonl; free when nobody records
 
   /// Visits every running request in list order.

@@ -6,7 +6,8 @@
 
 namespace dooly::sdk {
 
-/// Decides which requests run in an iteration. One object serves one replica. Deterministic: equal views, equal actions.
+/// Decides which requests run in an iteration. One object serves one replica. Deterministic: equal views, equal
+/// actions.
 class SchedulerPolicy {
  public:
   static constexpr std::uint32_t kAlways = 0xFFFFFFFFU;
