@@ -38,7 +38,8 @@ Distribution distribution(const Value& value) {
     const Value& max = lognormal["max"];
     return Lognormal{lognormal["mean"].number, lognormal["p99"].number, max.number};
   }
-  if (empirical.is_set && !empirical.members.empty()) return Empirical{empirical["path"].text, empirical["column"].text};
+  if (empirical.is_set && !empirical.members.empty())
+    return Empirical{empirical["path"].text, empirical["column"].text};
   for (const auto& [name, member] : value.members)
     if (name == "zipf" && member.is_set && !member.members.empty())
       return Zipf{member["exponent"].number, member["min"].number, member["max"].number};
@@ -239,8 +240,7 @@ OracleSpec oracle(const Value& value) {
   const std::string& kind = value["kind"].text;
   if (kind == "fixed")
     return FixedOracleSpec{value["base"].number, value["per_token"].number, value["per_1000_context"].number};
-  if (kind == "plugin")
-    return PluginOracleSpec{value["plugin"].text, value["oracle"].text, options(value["options"])};
+  if (kind == "plugin") return PluginOracleSpec{value["plugin"].text, value["oracle"].text, options(value["options"])};
   return RooflineOracleSpec{};
 }
 

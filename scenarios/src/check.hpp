@@ -16,7 +16,11 @@ class Checker {
  public:
   Checker(const Value& root, const PathRules& paths, const Names& names, Scenario& scenario,
           std::vector<Problem>& problems)
-      : root_(root), paths_(paths), names_(names), scenario_(scenario), problems_(problems) {}
+      : root_(root),
+        paths_(paths),
+        names_(names),
+        scenario_(scenario),
+        problems_(problems) {}
 
   void run();
 

@@ -94,12 +94,14 @@ void Checker::check_nodes(const Value& value, Pool& pool) {
     for (const NodeGroup& group : groups)
       if (group.name == pool.nodes[i].group) gpus.insert(group.gpu);
   }
-  if (gpus.size() > 1) refuse(nodes, "a pool's nodes must have the same GPU, got " + *gpus.begin() + " and " + *gpus.rbegin());
+  if (gpus.size() > 1)
+    refuse(nodes, "a pool's nodes must have the same GPU, got " + *gpus.begin() + " and " + *gpus.rbegin());
 }
 
 void Checker::check_node(const Value& value, const NodeRef& ref) {
   const auto& groups = scenario_.cluster.nodes;
-  const auto found = std::find_if(groups.begin(), groups.end(), [&](const auto& group) { return group.name == ref.group; });
+  const auto found =
+      std::find_if(groups.begin(), groups.end(), [&](const auto& group) { return group.name == ref.group; });
   if (found == groups.end()) {
     std::vector<std::string_view> known;
     for (const NodeGroup& group : groups) known.push_back(group.name);
@@ -160,7 +162,9 @@ void Checker::check_classes() {
   for (const WorkloadSpec& workload : scenario_.workloads) classes.push_back(workload.default_class());
   for (std::size_t i = 0; i < scenario_.workloads.size(); ++i) {
     const std::string& name = scenario_.workloads[i].default_class();
-    if (std::find(classes.begin(), classes.begin() + static_cast<std::ptrdiff_t>(i), name) != classes.begin() + static_cast<std::ptrdiff_t>(i)) continue;
+    if (std::find(classes.begin(), classes.begin() + static_cast<std::ptrdiff_t>(i), name) !=
+        classes.begin() + static_cast<std::ptrdiff_t>(i))
+      continue;
     const bool is_served = std::any_of(scenario_.pools.begin(), scenario_.pools.end(),
                                        [&](const Pool& pool) { return is_entry(pool) && serves(pool, name); });
     const bool has_entry = std::any_of(scenario_.pools.begin(), scenario_.pools.end(), is_entry);
@@ -189,8 +193,8 @@ void Checker::check_roles() {
         refuse(root_["pools"].items[i], "serves " + (common->empty() ? "the same classes" : "class '" + *common + "'") +
                                             " as pool '" + pools[j].name +
                                             "' does; several pools for one class are not built yet in this version");
-      const bool is_pair = pools[i].role != Pool::Role::kMixed && pools[j].role != Pool::Role::kMixed &&
-                           pools[i].role != pools[j].role;
+      const bool is_pair =
+          pools[i].role != Pool::Role::kMixed && pools[j].role != Pool::Role::kMixed && pools[i].role != pools[j].role;
       has_partner = has_partner || is_pair;
       if (is_pair && pools[i].role == Pool::Role::kPrefill) check_pair(i, j);
     }

@@ -101,8 +101,7 @@ void Checker::check_lengths(const Value& value) {
   const Value& zipf = value["zipf"];
   if (zipf.is_set && zipf["min"].is_valid && zipf["max"].is_valid) {
     const double values = zipf["max"].number - zipf["min"].number + 1;
-    if (values < 1)
-      refuse(zipf["max"], "must be at least min, got " + value_text(zipf["max"], Dimension::kNone));
+    if (values < 1) refuse(zipf["max"], "must be at least min, got " + value_text(zipf["max"], Dimension::kNone));
     if (values > kMostZipfValues)
       refuse(zipf["max"], "must be less than min + 4194304, got " + value_text(zipf["max"], Dimension::kNone));
   }

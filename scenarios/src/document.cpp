@@ -62,15 +62,13 @@ class TreeBuilder final : public YAML::EventHandler {
     bool is_duplicate = false;
   };
 
-  Mark at(const YAML::Mark& mark) const {
-    return {source_, std::max(mark.line, 0) + 1, std::max(mark.column, 0) + 1};
-  }
+  Mark at(const YAML::Mark& mark) const { return {source_, std::max(mark.line, 0) + 1, std::max(mark.column, 0) + 1}; }
   std::string path() const {
     std::string joined;
     for (const Open& open : open_) {
       std::string step = open.node.is_list() ? std::to_string(open.node.items.size()) : open.key;
       if (step.empty()) continue;
-      joined += (joined.empty() ? "" : ".") + step;
+      joined.append(joined.empty() ? "" : ".").append(step);
     }
     return joined;
   }
@@ -214,7 +212,8 @@ Node parse_yaml(std::string_view text, std::size_t source, std::vector<Problem>&
     if (parser.HandleNextDocument(rest))
       throw Problem{{source, 1, 1}, "", "holds several YAML documents; a scenario is one"};
   } catch (const YAML::Exception& error) {
-    throw Problem{{source, std::max(error.mark.line, 0) + 1, std::max(error.mark.column, 0) + 1}, "",
+    throw Problem{{source, std::max(error.mark.line, 0) + 1, std::max(error.mark.column, 0) + 1},
+                  "",
                   "not valid YAML: " + error.msg};
   }
   return builder.take();
@@ -250,7 +249,10 @@ std::string_view nearest(std::string_view word, const std::vector<std::string_vi
 std::string listed(const std::vector<std::string_view>& words) {
   constexpr std::size_t kMost = 40;
   std::string text;
-  for (std::size_t i = 0; i < words.size() && i < kMost; ++i) text += (i ? ", " : "") + std::string(words[i]);
+  for (std::size_t i = 0; i < words.size() && i < kMost; ++i) {
+    text += i ? ", " : "";
+    text += std::string(words[i]);
+  }
   if (words.size() > kMost) text += " and " + std::to_string(words.size() - kMost) + " more";
   return text;
 }

@@ -21,8 +21,8 @@ struct Problem {
   std::string what;
 };
 
-/// A piece of YAML with the place it stands at. Anchors, aliases, merge keys and tags do not exist here: parsing refuses
-/// them.
+/// A piece of YAML with the place it stands at. Anchors, aliases, merge keys and tags do not exist here: parsing
+/// refuses them.
 struct Node {
   enum class Kind { kNull, kScalar, kList, kMap };
   struct Member;

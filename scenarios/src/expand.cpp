@@ -51,7 +51,9 @@ void deep_merge(Node& base, const Node& over) {
 class LikeMerger {
  public:
   LikeMerger(Node& pools, std::vector<Problem>& problems)
-      : pools_(pools), problems_(problems), state_(pools.items.size(), State::kUntouched) {}
+      : pools_(pools),
+        problems_(problems),
+        state_(pools.items.size(), State::kUntouched) {}
 
   void run() {
     for (std::size_t i = 0; i < pools_.items.size(); ++i) resolve(i);
@@ -92,8 +94,9 @@ class LikeMerger {
     const auto other = wanted.is_scalar() ? find(wanted.text) : std::nullopt;
     if (!other) {
       const std::string_view near = wanted.is_scalar() ? nearest(wanted.text, names()) : std::string_view();
-      refuse(wanted, i, "no such pool" + (near.empty() ? "" : ", did you mean '" + std::string(near) + "'") +
-                            ", got " + shown(wanted) + "; allowed: " + listed(names()));
+      refuse(wanted, i,
+             "no such pool" + (near.empty() ? "" : ", did you mean '" + std::string(near) + "'") + ", got " +
+                 shown(wanted) + "; allowed: " + listed(names()));
     } else if (*other == i || (resolve(*other), state_[*other] == State::kOpen)) {
       refuse(wanted, i, "pools are like each other in a circle, got " + shown(wanted));
     } else {

@@ -18,7 +18,10 @@ namespace {
 
 std::string joined(const std::vector<std::string>& messages) {
   std::string text;
-  for (const std::string& message : messages) text += (text.empty() ? "" : "\n") + message;
+  for (const std::string& message : messages) {
+    text += text.empty() ? "" : "\n";
+    text += message;
+  }
   return text;
 }
 
@@ -69,7 +72,8 @@ std::string stem(const std::filesystem::path& file) {
 }  // namespace
 
 ScenarioError::ScenarioError(std::vector<std::string> messages)
-    : std::runtime_error(joined(messages)), messages_(std::move(messages)) {}
+    : std::runtime_error(joined(messages)),
+      messages_(std::move(messages)) {}
 
 Scenario parse_scenario(std::string_view text, const std::filesystem::path& file,
                         const std::vector<std::string>& overrides, const Names& names) {

@@ -11,7 +11,10 @@ namespace {
 
 std::string joined(const std::vector<std::string>& steps, std::size_t count) {
   std::string text;
-  for (std::size_t i = 0; i < count; ++i) text += (i ? "." : "") + steps[i];
+  for (std::size_t i = 0; i < count; ++i) {
+    text += i ? "." : "";
+    text += steps[i];
+  }
   return text;
 }
 
@@ -45,7 +48,9 @@ std::size_t other_writer(const Node& node, std::size_t own) {
 class Walk {
  public:
   Walk(const Override& set, const std::vector<std::string>& all, std::vector<Problem>& problems)
-      : set_(set), all_(all), problems_(problems) {}
+      : set_(set),
+        all_(all),
+        problems_(problems) {}
 
   void through_object(Node& node, const Object& object, std::size_t step) {
     const std::string& name = set_.steps[step];
@@ -86,8 +91,7 @@ class Walk {
     if (node.mark.source != 0 && clashes(node, step)) return;
     if (key.type == Type::kList) return through_list(node, key, step);
     if (key.type == Type::kOptions || key.type == Type::kTerms) return set_option(node, step);
-    if (key.type != Type::kObject)
-      return refuse(step, "is a plain value and has no member '" + set_.steps[step] + "'");
+    if (key.type != Type::kObject) return refuse(step, "is a plain value and has no member '" + set_.steps[step] + "'");
     if (!node.is_map()) node = Node::map(node.mark);
     through_object(node, schema_object(key.object), step);
   }

@@ -17,8 +17,8 @@ struct Override {
 /// Takes the overrides apart; bad syntax is a problem.
 std::vector<Override> parse_overrides(const std::vector<std::string>& texts, std::vector<Problem>& problems);
 
-/// Puts the value into the normalised scenario tree. Keys follow the schema; members of lists go by name or number. What
-/// another of `all` has set is a problem, so that their order does not matter.
+/// Puts the value into the normalised scenario tree. Keys follow the schema; members of lists go by name or number.
+/// What another of `all` has set is a problem, so that their order does not matter.
 void apply_override(Node& scenario, const Override& set, const std::vector<std::string>& all,
                     std::vector<Problem>& problems);
 

@@ -11,10 +11,10 @@ constexpr std::size_t kWidth = 116;
 /// Plain where every reader of YAML takes it for the same text.
 bool needs_quotes(std::string_view text) {
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
-  const bool is_name = !text.empty() && (is_letter(text[0]) || text[0] == '/') &&
-                       std::all_of(text.begin(), text.end(), [&](char c) {
-                         return is_letter(c) || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.' || c == '/';
-                       });
+  const bool is_name =
+      !text.empty() && (is_letter(text[0]) || text[0] == '/') && std::all_of(text.begin(), text.end(), [&](char c) {
+        return is_letter(c) || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.' || c == '/';
+      });
   if (!is_name) return true;
   std::string lower(text);
   for (char& c : lower)
@@ -39,11 +39,14 @@ std::string flow(const Node& node) {
     case Node::Kind::kNull: return "null";
     case Node::Kind::kScalar: return word(node);
     case Node::Kind::kList:
-      for (const Node& item : node.items) text += (text.empty() ? "" : ", ") + flow(item);
+      for (const Node& item : node.items) {
+        text += text.empty() ? "" : ", ";
+        text += flow(item);
+      }
       return "[" + text + "]";
     case Node::Kind::kMap:
       for (const Node::Member& member : node.members)
-        text += (text.empty() ? "" : ", ") + key_word(member.key) + ": " + flow(member.value);
+        text.append(text.empty() ? "" : ", ").append(key_word(member.key) + ": " + flow(member.value));
       return "{" + text + "}";
   }
   return text;

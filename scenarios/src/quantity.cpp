@@ -15,11 +15,11 @@ struct Unit {
 
 const std::vector<Unit>& units(Dimension dimension) {
   static const std::vector<Unit> none;
-  static const std::vector<Unit> time = {{"us", 1, 1e6}, {"ms", 1, 1e3},  {"s", 1, 1},
+  static const std::vector<Unit> time = {{"us", 1, 1e6}, {"ms", 1, 1e3}, {"s", 1, 1},
                                          {"m", 60, 1},   {"h", 3600, 1}, {"d", 86400, 1}};
   static const std::vector<Unit> rate = {{"/s", 1, 1}, {"/min", 1, 60}, {"/h", 1, 3600}};
-  static const std::vector<Unit> bandwidth = {{"Gbps", 1e9, 8},  {"Mbps", 1e6, 8},      {"GB/s", 1e9, 1},
-                                              {"MB/s", 1e6, 1},  {"KB/s", 1e3, 1},      {"B/s", 1, 1},
+  static const std::vector<Unit> bandwidth = {{"Gbps", 1e9, 8},  {"Mbps", 1e6, 8},    {"GB/s", 1e9, 1},
+                                              {"MB/s", 1e6, 1},  {"KB/s", 1e3, 1},    {"B/s", 1, 1},
                                               {"TB/s", 1e12, 1}, {"GiB/s", 0x1p30, 1}};
   switch (dimension) {
     case Dimension::kTime: return time;
@@ -52,8 +52,11 @@ std::size_t number_length(std::string_view text) {
 }
 
 std::string printed(double value) {
-  char buffer[40];
-  const auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
+  char buffer[64];
+  const double size = std::abs(value);
+  const bool is_readable = size == 0 || (size >= 1e-6 && size < 1e15);
+  const auto end = is_readable ? std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed).ptr
+                               : std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
   return {buffer, end};
 }
 

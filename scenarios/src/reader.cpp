@@ -92,8 +92,7 @@ std::filesystem::path PathRules::resolve(const std::string& text, const Mark& ma
   const std::filesystem::path& base = mark.source == 0 ? file_directory : working_directory;
   if (text.starts_with(kDataPrefix)) {
     const std::filesystem::path data = data_directory(base);
-    if (data.empty())
-      throw std::string("needs the environment variable DOOLY_DATA (the directory with the test data)");
+    if (data.empty()) throw std::string("needs the environment variable DOOLY_DATA (the directory with the test data)");
     return (data / text.substr(kDataPrefix.size())).lexically_normal();
   }
   return (base / text).lexically_normal();
@@ -125,9 +124,8 @@ Value Reader::read(const Node& node, const Key& key, const std::string& path) {
   value.path = node.written_as.empty() ? path : node.written_as;
   value.is_set = value.is_given = true;
   const bool is_null = node.kind == Node::Kind::kNull;
-  const bool is_unset = key.unset_word == "null"
-                            ? is_null
-                            : !key.unset_word.empty() && node.is_scalar() && node.text == key.unset_word;
+  const bool is_unset =
+      key.unset_word == "null" ? is_null : !key.unset_word.empty() && node.is_scalar() && node.text == key.unset_word;
   if (is_unset) {
     value.is_set = false;
     if (key.type == Type::kText) value.text.clear();
@@ -223,9 +221,9 @@ void Reader::require_one_of(const Node& node, const Object& object, Value& value
   if (given.empty()) {
     problems_.push_back({node.mark, value.path, "one of these keys is required: " + listed(object.one_of)});
   } else {
-    problems_.push_back({given[1]->mark, joined(value.path, given[1]->key),
-                         "cannot stand beside '" + given[0]->key + "'; allowed: exactly one of " +
-                             listed(object.one_of)});
+    problems_.push_back(
+        {given[1]->mark, joined(value.path, given[1]->key),
+         "cannot stand beside '" + given[0]->key + "'; allowed: exactly one of " + listed(object.one_of)});
   }
 }
 
@@ -233,8 +231,7 @@ void Reader::read_list(const Node& node, const Key& key, Value& value) {
   if (!node.is_list()) return refuse(value, node, "must be a list");
   if (node.items.size() < key.min_items || node.items.size() > key.max_items) {
     const std::string wanted = key.min_items == key.max_items ? "must have exactly " + std::to_string(key.min_items)
-                               : node.items.empty()           ? "must not be empty; at least " +
-                                                          std::to_string(key.min_items)
+                               : node.items.empty() ? "must not be empty; at least " + std::to_string(key.min_items)
                                                     : "must have at most " + std::to_string(key.max_items);
     value.is_valid = false;
     problems_.push_back({node.mark, value.path, wanted + " members, got " + std::to_string(node.items.size())});
@@ -349,8 +346,8 @@ void Reader::read_number(const Node& node, const Key& key, Value& value) {
   value.number = key.min;
   if (key.type == Type::kQuantity) {
     const QuantityResult result = parse_quantity(node.text, key.dimension);
-    const std::string allowed = "a number and one of " + listed(units_of(key.dimension)) + ", as in " +
-                                std::string(example_of(key.dimension));
+    const std::string allowed =
+        "a number and one of " + listed(units_of(key.dimension)) + ", as in " + std::string(example_of(key.dimension));
     if (result.lacks_unit) return refuse(value, node, "needs a unit", allowed);
     if (!result.value) return refuse(value, node, "must be " + requirement(key), allowed);
     return check_range(node, key, *result.value, value);

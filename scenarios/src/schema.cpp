@@ -42,9 +42,7 @@ Key quantity(std::string_view name, Dimension dimension, double min, double max,
   made.dimension = dimension;
   return made;
 }
-Key time(std::string_view name, std::string_view help) {
-  return quantity(name, Dimension::kTime, 0, kLongest, help);
-}
+Key time(std::string_view name, std::string_view help) { return quantity(name, Dimension::kTime, 0, kLongest, help); }
 Key rate(std::string_view name, std::string_view help) {
   return quantity(name, Dimension::kRate, 0, kFastestRate, help).above_min();
 }
@@ -120,8 +118,9 @@ Object workload_object() {
       "workload",
       "Exactly one of `trace`, `synthetic` and `sessions`.",
       {
-          identifier("name", "Names this stream and its random draws; required in a list of several. The class of its "
-                             "requests unless something else names one.")
+          identifier("name",
+                     "Names this stream and its random draws; required in a list of several. The class of its "
+                     "requests unless something else names one.")
               .def("default"),
           object("trace", "trace", "Requests read from a file."),
           object("synthetic", "synthetic", "Independent requests drawn from distributions."),
@@ -134,8 +133,9 @@ Object workload_object() {
 }
 
 Key class_key() {
-  return text("class", "Class of every request. Without it a trace's rows may carry their own; else it is the "
-                       "workload's name.")
+  return text("class",
+              "Class of every request. Without it a trace's rows may carry their own; else it is the "
+              "workload's name.")
       .unset("null");
 }
 Key priority_key() {
@@ -463,8 +463,9 @@ Object model_object() {
       "model",
       "A plain name or path is `config`.",
       {
-          text("config", "A shipped model (hub id, `Meta-` optional) or the path of a config.json: it ends in .json or "
-                         "begins with ./, ../, / or $DOOLY_DATA/.")
+          text("config",
+               "A shipped model (hub id, `Meta-` optional) or the path of a config.json: it ends in .json or "
+               "begins with ./, ../, / or $DOOLY_DATA/.")
               .required()
               .list_of("models"),
           choice("dtype", {"auto", "bfloat16", "float16", "float32"}, "Type of weights and activations.").def("auto"),
@@ -511,16 +512,18 @@ Object engine_object() {
           boolean("enable_prefix_caching", "Reuse KV blocks of equal prefixes.").def("true"),
           path("prewarm", "A trace whose prefixes are cached at the start.").later(),
           boolean("enable_chunked_prefill", "Split prompts over iterations.").def("true"),
-          integer("long_prefill_token_threshold", 0, kMany, "Most prompt tokens of one request in an iteration; 0: no "
-                                                            "limit.")
+          integer("long_prefill_token_threshold", 0, kMany,
+                  "Most prompt tokens of one request in an iteration; 0: no "
+                  "limit.")
               .def("0"),
           choice("scheduling_policy", {"fcfs", "priority"}, "Order of waiting requests.").def("fcfs"),
           boolean("scheduler_reserve_full_isl", "Admit a request only if its whole prompt fits the free blocks.")
               .def("true"),
           number("watermark", 0, 1, "Share of the blocks kept free when requests are admitted.").def("0"),
           boolean("async_scheduling", "Schedule the next iteration before the last one's result is read.").def("true"),
-          list("cudagraph_capture_sizes", Type::kInteger, "Batch sizes of CUDA graphs, ascending; default: vLLM's; "
-                                                          "empty: none (--enforce-eager).")
+          list("cudagraph_capture_sizes", Type::kInteger,
+               "Batch sizes of CUDA graphs, ascending; default: vLLM's; "
+               "empty: none (--enforce-eager).")
               .unset("default"),
           identifier("attention_backend", "Attention kernels.").def("default"),
       },
@@ -569,8 +572,9 @@ Object kv_transfer_object() {
       "How KV moves from prefill to decode replicas.",
       {
           choice("granularity", {"request"}, "What moves at once.", {"layer"}).def("request"),
-          choice("first_token", {"decode", "prefill"}, "Which side emits the first token: prefill as soon as it is "
-                                                       "computed, decode after the transfer.")
+          choice("first_token", {"decode", "prefill"},
+                 "Which side emits the first token: prefill as soon as it is "
+                 "computed, decode after the transfer.")
               .def("decode"),
       },
   };
@@ -638,14 +642,14 @@ const Key* Object::find(std::string_view wanted) const {
 
 const std::vector<Object>& schema() {
   static const std::vector<Object> objects = {
-      scenario_object(),   workload_object(),          trace_object(),           synthetic_object(),
-      sessions_object(),   arrivals_object(),          lengths_object(),         lognormal_lengths_object(),
-      zipf_object(),       empirical_object(),         times_object(),           lognormal_times_object(),
-      prefix_object(),     slo_object(),               slo_class_object(),       cluster_object(),
-      fabric_object(),     link_object(),              node_group_object(),      nics_object(),
-      pool_object(),       model_object(),             parallel_object(),        engine_object(),
-      scheduler_object(),  router_object(),            kv_transfer_object(),     platform_object(),
-      oracle_object(),            output_object(),
+      scenario_object(),  workload_object(),  trace_object(),       synthetic_object(),
+      sessions_object(),  arrivals_object(),  lengths_object(),     lognormal_lengths_object(),
+      zipf_object(),      empirical_object(), times_object(),       lognormal_times_object(),
+      prefix_object(),    slo_object(),       slo_class_object(),   cluster_object(),
+      fabric_object(),    link_object(),      node_group_object(),  nics_object(),
+      pool_object(),      model_object(),     parallel_object(),    engine_object(),
+      scheduler_object(), router_object(),    kv_transfer_object(), platform_object(),
+      oracle_object(),    output_object(),
   };
   return objects;
 }

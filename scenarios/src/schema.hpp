@@ -36,23 +36,23 @@ struct Key {
   std::string_view fallback_note;  ///< default in words where it depends on something else
   std::string_view unset_word;  ///< "null" or "default": a value that leaves the key unset, which is also its default
   bool is_required = false;
-  bool is_built = true;         ///< false: refused by name (an empty list is accepted)
-  bool is_short_form = false;   ///< top level: expands to the full form
+  bool is_built = true;  ///< false: refused by name (an empty list is accepted)
+  bool is_short_form = false;  ///< top level: expands to the full form
 
   double min = 0;  ///< kInteger, kNumber, kQuantity (in base units)
   double max = 0;
   bool excludes_min = false;
   double built_max = 0;  ///< kInteger, if not 0: larger values are for later versions
   Dimension dimension = Dimension::kNone;
-  std::vector<std::string_view> allowed;        ///< kEnum
-  std::vector<std::string_view> not_built;      ///< kEnum: values for later versions
-  std::string_view object;                      ///< kObject
-  Type item = Type::kText;                      ///< kList; its bounds and object are this key's
+  std::vector<std::string_view> allowed;  ///< kEnum
+  std::vector<std::string_view> not_built;  ///< kEnum: values for later versions
+  std::string_view object;  ///< kObject
+  Type item = Type::kText;  ///< kList; its bounds and object are this key's
   std::size_t min_items = 0;
   std::size_t max_items = 100'000;
-  bool is_single_ok = false;                    ///< kList: one member may stand without brackets
-  std::string_view named;                       ///< what `dooly list …` shows the names
-  std::string_view when_key;                    ///< only where this sibling key has one of `when`
+  bool is_single_ok = false;  ///< kList: one member may stand without brackets
+  std::string_view named;  ///< what `dooly list …` shows the names
+  std::string_view when_key;  ///< only where this sibling key has one of `when`
   std::vector<std::string_view> when;
 
   Key& def(std::string_view text) { return fallback = text, *this; }
@@ -76,10 +76,10 @@ struct Object {
   std::string_view title;  ///< where it stands, for the reference page
   std::string_view help;
   std::vector<Key> keys;
-  std::string_view shorthand = {};              ///< a plain value stands for {shorthand: value}
-  std::vector<std::string_view> one_of = {};    ///< exactly one of these keys must be given
-  std::string_view extra = {};                  ///< other keys are names whose values are this object
-  bool takes_dashes = false;               ///< max-num-seqs is max_num_seqs
+  std::string_view shorthand = {};  ///< a plain value stands for {shorthand: value}
+  std::vector<std::string_view> one_of = {};  ///< exactly one of these keys must be given
+  std::string_view extra = {};  ///< other keys are names whose values are this object
+  bool takes_dashes = false;  ///< max-num-seqs is max_num_seqs
 
   const Key* find(std::string_view key) const;
 };

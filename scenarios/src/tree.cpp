@@ -145,27 +145,26 @@ class TreeWriter {
 
   Map arrivals(const Arrivals& from) const {
     Map map;
-    std::visit(
-        Overloaded{
-            [&](const PoissonArrivals& each) { map.word("process", "poisson").rate("rate", each.rate_per_s); },
-            [&](const GammaArrivals& each) {
-              map.word("process", "gamma").rate("rate", each.rate_per_s).number("cv", each.cv);
-            },
-            [&](const ConstantArrivals& each) { map.word("process", "constant").rate("rate", each.rate_per_s); },
-            [&](const BurstArrivals& each) {
-              map.word("process", "bursts").rate("rate", each.rate_per_s).count("size", each.size);
-            },
-            [&](const ClosedLoopArrivals& each) {
-              map.word("process", "closed_loop").count("concurrency", each.concurrency);
-              map.put("think_time", times(each.think_time_s));
-            },
-            [&](const ReplayArrivals& each) {
-              map.word("process", "replay");
-              path(map, "path", each.path);
-            },
-            [&](const AtOnceArrivals&) { map.word("process", "at_once"); },
-        },
-        from.process);
+    std::visit(Overloaded{
+                   [&](const PoissonArrivals& each) { map.word("process", "poisson").rate("rate", each.rate_per_s); },
+                   [&](const GammaArrivals& each) {
+                     map.word("process", "gamma").rate("rate", each.rate_per_s).number("cv", each.cv);
+                   },
+                   [&](const ConstantArrivals& each) { map.word("process", "constant").rate("rate", each.rate_per_s); },
+                   [&](const BurstArrivals& each) {
+                     map.word("process", "bursts").rate("rate", each.rate_per_s).count("size", each.size);
+                   },
+                   [&](const ClosedLoopArrivals& each) {
+                     map.word("process", "closed_loop").count("concurrency", each.concurrency);
+                     map.put("think_time", times(each.think_time_s));
+                   },
+                   [&](const ReplayArrivals& each) {
+                     map.word("process", "replay");
+                     path(map, "path", each.path);
+                   },
+                   [&](const AtOnceArrivals&) { map.word("process", "at_once"); },
+               },
+               from.process);
     return map;
   }
 

@@ -17,10 +17,10 @@ struct Value {
   Mark mark;
   std::string path;  ///< key path as the user wrote it
   bool is_valid = true;
-  bool is_set = false;    ///< false: absent or the key's unset word
+  bool is_set = false;  ///< false: absent or the key's unset word
   bool is_given = false;  ///< written by the user
-  std::string text;       ///< text, names, enums, paths (absolute)
-  double number = 0;      ///< numbers and quantities, in base units
+  std::string text;  ///< text, names, enums, paths (absolute)
+  double number = 0;  ///< numbers and quantities, in base units
   std::int64_t integer = 0;
   bool boolean = false;
   std::vector<Value> items;
@@ -33,7 +33,7 @@ struct Value {
 
 /// Where relative paths start.
 struct PathRules {
-  std::filesystem::path file_directory;     ///< for values of the scenario file
+  std::filesystem::path file_directory;  ///< for values of the scenario file
   std::filesystem::path working_directory;  ///< for overrides
   /// Throws std::string, what is wrong, if `$DOOLY_DATA` is needed and unknown.
   std::filesystem::path resolve(const std::string& text, const Mark& mark) const;

@@ -51,7 +51,8 @@ class InputFiles {
       add(key + ".think_time", loop->think_time_s);
   }
   void add(const std::string& key, const Distribution& law) {
-    if (const auto* empirical = std::get_if<Empirical>(&law)) files_.push_back({key + ".empirical.path", empirical->path});
+    if (const auto* empirical = std::get_if<Empirical>(&law))
+      files_.push_back({key + ".empirical.path", empirical->path});
   }
 
   std::vector<InputFile> files_;

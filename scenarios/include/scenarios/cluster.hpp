@@ -7,7 +7,8 @@
 
 namespace dooly::scenario {
 
-/// The network between nodes. Every node hangs on it with its NICs; a NIC is as fast as the slower of itself and `link`.
+/// The network between nodes. Every node hangs on it with its NICs; a NIC is as fast as the slower of itself and
+/// `link`.
 struct Fabric {
   enum class Topology { kStar, kFatTree };  ///< star: one switch that never blocks
   Topology topology = Topology::kStar;
@@ -15,7 +16,7 @@ struct Fabric {
   double link_latency_s = 2e-6;             ///< one way, node to node
   /// Fat tree: a leaf switch's nodes can send `oversubscription` times what its up-links carry (and receive likewise).
   double oversubscription = 1;
-  std::uint64_t nodes_per_leaf = 16;        ///< fat tree: consecutive nodes, counted over all groups in order
+  std::uint64_t nodes_per_leaf = 16;  ///< fat tree: consecutive nodes, counted over all groups in order
   bool operator==(const Fabric&) const = default;
 };
 

@@ -21,8 +21,9 @@ struct Uniform {
 };
 
 /// `mean` and `p99` are those of the untruncated law: ln X is normal with the smaller sigma that solves
-/// ln(p99 / mean) = z sigma - sigma^2 / 2, z the standard normal's 99 % point. Draws above `max` are drawn again. Loading
-/// has checked that a solution exists and that `max` is not below the law's median. Whole numbers: rounded, at least 1.
+/// ln(p99 / mean) = z sigma - sigma^2 / 2, z the standard normal's 99 % point. Draws above `max` are drawn again.
+/// Loading has checked that a solution exists and that `max` is not below the law's median. Whole numbers: rounded, at
+/// least 1.
 struct Lognormal {
   double mean = 1;
   double p99 = 1;
@@ -42,7 +43,7 @@ struct Zipf {
 /// whose column `column` is read. Times are in seconds.
 struct Empirical {
   std::filesystem::path path;  ///< absolute
-  std::string column;          ///< empty: the file has a single column
+  std::string column;  ///< empty: the file has a single column
   bool operator==(const Empirical&) const = default;
 };
 

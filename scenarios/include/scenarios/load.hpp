@@ -34,7 +34,8 @@ struct Names {
   std::vector<std::string> routers;    ///< built-in routers
   std::vector<std::string> platforms;  ///< shipped platforms
   std::vector<std::string> platform_terms;  ///< host times that a scenario may give itself
-  /// Checks a component's options (and that a plug-in loads and has it); asked only where its name is known. May be empty.
+  /// Checks a component's options (and that a plug-in loads and has it); asked only where its name is known. May be
+/// empty.
   std::function<std::vector<OptionProblem>(const Component&)> check_options;
 };
 
@@ -51,7 +52,8 @@ class ScenarioError : public std::runtime_error {
 /// Parses, expands and validates everything. `overrides` are `key.path=value` as in `--set`. Relative paths in the file
 /// start at the file's directory, those in overrides at the working directory. A path that starts with `$DOOLY_DATA/`
 /// starts at the directory that this environment variable names. Throws ScenarioError.
-Scenario load_scenario(const std::filesystem::path& path, const std::vector<std::string>& overrides, const Names& names);
+Scenario load_scenario(const std::filesystem::path& path, const std::vector<std::string>& overrides,
+                       const Names& names);
 
 /// The same for text in memory; `file` names it in messages and gives the directory for relative paths.
 Scenario parse_scenario(std::string_view text, const std::filesystem::path& file,

@@ -39,7 +39,7 @@ struct FixedOracleSpec {
 
 struct PluginOracleSpec {
   std::filesystem::path plugin;  ///< absolute
-  std::string oracle;            ///< its name in the plug-in
+  std::string oracle;  ///< its name in the plug-in
   Options options;
   bool operator==(const PluginOracleSpec&) const = default;
 };
@@ -65,14 +65,15 @@ struct Scenario {
   KvTransferSpec kv_transfer;
   PlatformSpec platform;
   std::vector<OracleSpec> oracles;  ///< not empty
-  std::vector<FaultSpec> faults;    ///< empty for now
+  std::vector<FaultSpec> faults;  ///< empty for now
   OutputSpec output;
   bool operator==(const Scenario&) const = default;
 
-  /// The limits that requests of `class_name` must meet; empty if none were set. Looks in this order: a limit written for
-  /// that class; the limits of a workload whose class it is; the limits of the only workload.
+  /// The limits that requests of `class_name` must meet; empty if none were set. Looks in this order: a limit written
+  /// for that class; the limits of a workload whose class it is; the limits of the only workload.
   Slo slo_of(const std::string& class_name) const;
-  /// Index of the pool where requests of a class enter (role mixed or prefill), or none. At most one pool serves a class.
+  /// Index of the pool where requests of a class enter (role mixed or prefill), or none. At most one pool serves a
+  /// class.
   std::optional<std::size_t> entry_pool(const std::string& class_name) const;
   /// Index of the decode pool of a class, or none.
   std::optional<std::size_t> decode_pool(const std::string& class_name) const;

@@ -63,8 +63,8 @@ struct Arrivals {
   bool operator==(const Arrivals&) const = default;
 };
 
-/// A share of the requests begins with one of `groups` common prefixes (each equally likely) of `tokens` tokens, counted
-/// inside the prompt length; a prompt not longer than that is all prefix.
+/// A share of the requests begins with one of `groups` common prefixes (each equally likely) of `tokens` tokens,
+/// counted inside the prompt length; a prompt not longer than that is all prefix.
 struct PrefixGroups {
   std::uint64_t groups = 1;
   std::uint64_t tokens = 1;
@@ -81,12 +81,12 @@ struct TraceSpec {
   /// servegen only (then set): file of length distributions per client and window.
   std::optional<std::filesystem::path> lengths_path;
   double speedup = 1;                        ///< divides every gap
-  std::optional<std::uint64_t> limit;        ///< at most so many rows of the file (servegen: requests), before looping
-  std::uint64_t loop = 1;                    ///< the whole trace so many times, one pass after another
-  TooLong too_long = TooLong::kReject;       ///< a request beyond max_model_len: reject it, or cut its prompt
+  std::optional<std::uint64_t> limit;  ///< at most so many rows of the file (servegen: requests), before looping
+  std::uint64_t loop = 1;  ///< the whole trace so many times, one pass after another
+  TooLong too_long = TooLong::kReject;  ///< a request beyond max_model_len: reject it, or cut its prompt
   /// Replaces the file's own times. Always set for a file without times (format sharegpt).
   std::optional<Arrivals> arrivals;
-  std::optional<double> duration_s;          ///< arrivals stop there
+  std::optional<double> duration_s;  ///< arrivals stop there
   bool operator==(const TraceSpec&) const = default;
 };
 
@@ -106,13 +106,13 @@ struct SyntheticSpec {
 struct SessionsSpec {
   std::optional<std::uint64_t> sessions;
   std::optional<double> duration_s;
-  Arrivals arrivals;                     ///< of the sessions
-  Distribution turns = Fixed{1};         ///< per session, at least 1
+  Arrivals arrivals;  ///< of the sessions
+  Distribution turns = Fixed{1};  ///< per session, at least 1
   Distribution think_time_s = Fixed{0};
   Distribution first_prompt = Fixed{1};  ///< tokens of the first turn's prompt
-  Distribution turn_prompt = Fixed{1};   ///< new tokens of each later turn's prompt
+  Distribution turn_prompt = Fixed{1};  ///< new tokens of each later turn's prompt
   Distribution output_tokens = Fixed{1};
-  std::optional<PrefixGroups> prefix;    ///< of first prompts
+  std::optional<PrefixGroups> prefix;  ///< of first prompts
   bool operator==(const SessionsSpec&) const = default;
 };
 
@@ -132,7 +132,7 @@ struct WorkloadSpec {
   std::optional<std::string> class_name;
   std::int64_t priority = 0;  ///< for rows without their own; smaller is more urgent (as vLLM)
   std::variant<TraceSpec, SyntheticSpec, SessionsSpec> source;
-  std::optional<Slo> slo;                   ///< of all classes of this workload but those in `class_slo`
+  std::optional<Slo> slo;  ///< of all classes of this workload but those in `class_slo`
   std::map<std::string, Slo> class_slo;
   /// Class of a request whose row names none.
   const std::string& default_class() const { return class_name ? *class_name : name; }

@@ -19,8 +19,8 @@ struct ExplainNotes {
 /// The scenario as a complete YAML file: every default written out, absolute paths. Loading it gives an equal Scenario.
 std::string explain(const Scenario& scenario, const ExplainNotes& notes = {});
 
-/// Canonical text for hashing: as `explain`, but keys sorted and every path replaced by `path_token(path)`, typically the
-/// hash of the file's content.
+/// Canonical text for hashing: as `explain`, but keys sorted and every path replaced by `path_token(path)`, typically
+/// the hash of the file's content.
 std::string resolved_text(const Scenario& scenario,
                           const std::function<std::string(const std::filesystem::path&)>& path_token);
 
@@ -41,8 +41,8 @@ std::string reference_markdown();
 /// A commented scenario to start from (`dooly init`).
 std::string init_template();
 
-/// The same from a command line `vllm serve MODEL --flags…`: known flags become keys. Throws ScenarioError that names every
-/// flag it cannot translate.
+/// The same from a command line `vllm serve MODEL --flags…`: known flags become keys. Throws ScenarioError that names
+/// every flag it cannot translate.
 std::string init_from_vllm(std::string_view command);
 
 }  // namespace dooly::scenario
