@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "replica_core/content.hpp"
+#include "workload/trace_columns.hpp"
 
 namespace dooly::workload {
 
@@ -28,7 +29,9 @@ struct Request {
   std::int32_t priority = 0;        ///< lower is more urgent
   std::uint64_t session = kNoSession;
   std::uint32_t turn = 0;     ///< 0-based within the session
-  double after_s = -1;        ///< gap after the previous turn's answer at the client; negative: the arrival was fixed
+  /// Gap after the previous turn's answer at the client; 0 for the first turn of a session whose later turns wait so.
+  /// Negative: no turn waits for another.
+  double after_s = -1;
   double deadline_s = 0;      ///< absolute; 0: none
   /// The call `RequestSource::finished` is owed exactly when this is not kNoTicket.
   Ticket ticket = kNoTicket;
@@ -40,8 +43,8 @@ struct Request {
   // What `content` was made from, for exporting. Block ids and a prefix exclude each other.
   std::uint64_t prefix_id = kNoPrefix;
   std::uint32_t prefix_tokens = 0;
-  std::uint32_t block_size = 0;          ///< 0: no block ids
-  std::vector<std::uint64_t> block_ids;
+  std::uint32_t block_size = 0;              ///< 0: no block ids
+  std::span<const std::uint64_t> block_ids;  ///< the source's own memory: valid until its next call
 };
 
 /// How a request ended for its client.
@@ -81,6 +84,9 @@ class RequestSource {
 
   /// How many requests there will be in all where that is known up front, else 0; for progress displays.
   virtual std::uint64_t expected_requests() const = 0;
+
+  /// Which optional fields requests may carry; tells an exporter which columns to write.
+  virtual TraceColumns columns() const = 0;
 
   /// The files read, in order of the scenario, each hashed when this is called.
   virtual std::vector<InputFile> inputs() const = 0;
