@@ -1,0 +1,496 @@
+// One scheduling call: growing the running list in bulk or request by request, preemption, and the commit of the batch.
+#include "replica_core/engine.hpp"
+
+#include <algorithm>
+
+namespace dooly::replica {
+
+Batch& Engine::schedule(double now_s) {
+  begin_call(now_s);
+  policy_.schedule(*this);
+  commit_batch();
+  in_call_ = false;
+  return *batches_.back();
+}
+
+void Engine::begin_call(double now_s) {
+  now_s_ = now_s;
+  budget_ = pause_ == Pause::kAll ? 0 : config_.max_num_batched_tokens;
+  in_call_ = true;
+  bulk_begun_ = bulk_done_ = false;
+  walking_ = !bulk_;
+  blocks_wanted_ = blocks_taken_ = 0;
+  explicit_cursor_ = cursor_ = 0;
+  pass_over_ = 0;
+  stopped_ = kNobody;
+  started_.clear();
+  loads_started_.clear();
+  cache_->evicted = 0;
+  std::unique_ptr<Batch> batch;
+  if (spare_batches_.empty()) {
+    batch = std::make_unique<Batch>();
+  } else {
+    batch = std::move(spare_batches_.back());
+    spare_batches_.pop_back();
+  }
+  batch_ = batch.get();
+  batch_->call = call_;
+  batch_->decodes = 0;
+  batch_->entries.clear();
+  batch_->ending.clear();
+  batch_->detached.clear();
+  batch_->chunks.clear();
+  batch_->shape = {};
+  batch_->tokens = 0;
+  batch_->context_after = 0;
+  spare_batches_.push_back(std::move(batch));  // becomes a batch in flight at the commit
+  if (recording_) {
+    record_ = CallRecord{};
+    record_.call = call_;
+    sync_cache_counts();
+    tables_before_.clear();
+    for (std::size_t at = running_.next(0); at < running_.end(); at = running_.next(at + 1)) remember_table(running_.at(at));
+  }
+}
+
+void Engine::remember_table(std::uint32_t index) {
+  std::vector<std::uint32_t> lengths;
+  for (std::size_t g = 0; g < config_.groups.size(); ++g) lengths.push_back(cache_->table_length(index, g));
+  tables_before_.emplace_back(index, std::move(lengths));
+}
+
+// --- the running list
+
+std::uint32_t Engine::next_tokens(const Slot& s, std::uint32_t budget) const {
+  if (s.state == State::kEnding) return 0;
+  const std::uint32_t known_tokens = s.prompt + s.generated;
+  if (s.placeholders > 0 && s.computed + 2 - s.placeholders >= s.prompt + s.output) return 0;  // its last token is in flight
+  if (s.computed + 1 >= config_.max_model_len) return 0;
+  std::uint32_t tokens = known_tokens + s.placeholders - s.computed;
+  const std::uint32_t threshold = config_.long_prefill_token_threshold;
+  if (threshold > 0 && tokens > threshold) tokens = threshold;
+  return std::min({tokens, budget, config_.max_model_len - 1 - s.computed});
+}
+
+/// Steady decodes may be grown by count if order decides nothing: all of them get their token, and explicit requests
+/// either stand behind them or fit whatever the order.
+bool Engine::can_grow_in_bulk() const {
+  if (budget_ < decodes_.count()) return false;
+  std::uint64_t tokens = decodes_.count();
+  std::uint64_t blocks = decodes_.blocks_needed();
+  bool in_order = true;
+  for (const std::uint32_t index : explicit_) {
+    const Slot& s = slots_[index];
+    const std::uint32_t next = next_tokens(s, budget_);
+    if (next == 0) continue;
+    if (s.scheduled_call == call_ || s.allocated > 0) return false;  // scheduled by hand
+    if (s.order < last_steady_order_) in_order = false;
+    tokens += next;
+    const std::uint32_t held = cache_->table_length(index, 0);
+    const std::uint32_t wanted = (s.computed + next + limits_.block_size - 1) / limits_.block_size;
+    blocks += wanted > held ? wanted - held : 0;
+  }
+  return in_order || decodes_.count() == 0 || (tokens <= budget_ && blocks <= cache_->free_blocks());
+}
+
+sdk::Plan::Stop Engine::schedule_running() {
+  if (budget_ == 0) return Stop::kBudget;
+  if (!walking_ && !bulk_begun_ && !can_grow_in_bulk()) start_walk();
+  return walking_ ? walk() : grow_in_bulk();
+}
+
+sdk::Plan::Stop Engine::grow_in_bulk() {
+  if (!bulk_begun_) {
+    bulk_begun_ = true;
+    blocks_wanted_ = decodes_.blocks_needed();
+  }
+  if (blocks_wanted_ > 0) {
+    const std::uint32_t take = std::min(blocks_wanted_, cache_->free_blocks());
+    if (take > 0) cache_->take(take);
+    blocks_taken_ += take;
+    blocks_wanted_ -= take;
+    stopped_ = kNobody;
+    if (blocks_wanted_ > 0) return Stop::kNoBlocks;
+  }
+  if (!bulk_done_) {
+    bulk_done_ = true;
+    budget_ -= decodes_.count();
+  }
+  return visit_explicit();
+}
+
+sdk::Plan::Stop Engine::visit_explicit() {
+  for (; explicit_cursor_ < explicit_.size(); ++explicit_cursor_) {
+    if (budget_ == 0) return Stop::kBudget;
+    const std::uint32_t index = explicit_[explicit_cursor_];
+    if (slots_[index].scheduled_call == call_) continue;
+    const std::uint32_t tokens = next_tokens(slots_[index], budget_);
+    if (tokens == 0) continue;
+    if (!schedule_explicit(index, tokens)) {
+      stopped_ = index;
+      return Stop::kNoBlocks;
+    }
+  }
+  stopped_ = kNobody;
+  return budget_ == 0 ? Stop::kBudget : Stop::kDone;
+}
+
+sdk::Plan::Stop Engine::walk() {
+  for (cursor_ = running_.next(cursor_); cursor_ < running_.end(); cursor_ = running_.next(cursor_)) {
+    if (budget_ == 0) return Stop::kBudget;
+    const std::uint32_t index = running_.at(cursor_);
+    const Slot& s = slots_[index];
+    const std::uint32_t tokens = s.scheduled_call == call_ ? 0 : next_tokens(s, budget_);
+    if (tokens > 0 && !schedule_explicit(index, tokens)) {
+      stopped_ = index;
+      return Stop::kNoBlocks;
+    }
+    ++cursor_;
+    for (; tokens > 0 && pass_over_ > 0; --pass_over_) cursor_ = std::min(running_.next(cursor_) + 1, running_.end());
+  }
+  stopped_ = kNobody;
+  return budget_ == 0 ? Stop::kBudget : Stop::kDone;
+}
+
+bool Engine::schedule_explicit(std::uint32_t index, std::uint32_t tokens) {
+  if (!cache_->allocate(kv_request(index), {.new_tokens = tokens})) return false;
+  add_entry(index, tokens);
+  return true;
+}
+
+void Engine::add_entry(std::uint32_t index, std::uint32_t tokens) {
+  Slot& s = slots_[index];
+  s.scheduled_call = call_;
+  s.entry = static_cast<std::uint32_t>(batch_->entries.size());
+  s.allocated = 0;
+  batch_->entries.push_back({.slot = index, .generation = s.generation, .tokens = tokens, .order = s.order, .samples = false});
+  budget_ -= tokens;
+}
+
+void Engine::take_entry_back(std::uint32_t index) {
+  Slot& s = slots_[index];
+  BatchEntry& entry = batch_->entries[s.entry];
+  budget_ += entry.tokens;
+  entry.tokens = 0;
+  s.scheduled_call = kNoCall;
+}
+
+/// The request that had no blocks; found by walking when steady decodes were short of them.
+sdk::RequestId Engine::stopped_at() const {
+  if (stopped_ != kNobody) return id_of(stopped_);
+  if (!bulk_begun_ || blocks_wanted_ == 0) return sdk::kNoRequest;
+  const std::uint32_t last = running_.last();
+  if (blocks_wanted_ == 1 && slots_[last].state == State::kSteady && decodes_.needs_block(last)) return id_of(last);
+  std::uint32_t served = blocks_taken_;
+  for (std::size_t at = running_.next(0); at < running_.end(); at = running_.next(at + 1)) {
+    const std::uint32_t index = running_.at(at);
+    if (slots_[index].state != State::kSteady || !decodes_.needs_block(index)) continue;
+    if (served-- == 0) return id_of(index);
+  }
+  return sdk::kNoRequest;
+}
+
+// --- from steady to explicit
+
+/// Tells the cache what a steady or ending decode holds. `grown`: it got its block in the call in progress.
+void Engine::sync_cache(std::uint32_t index, bool grown) {
+  const Slot& s = slots_[index];
+  const std::uint32_t tokens = computed(index);
+  const std::uint32_t extra = grown ? 1 : 0;
+  std::uint32_t keyed = tokens + extra;  // synchronous: keys are given with the block
+  if (config_.async_scheduling && pending_samples(s) > 0) --keyed;  // the newest token is not known yet
+  const std::uint32_t size = limits_.block_size;
+  cache_->sync_decode(index, (tokens + extra + size - 1) / size, keyed / size);
+}
+
+/// Gives a steady or ending request its own counters; the caller puts it into a list or takes it away.
+void Engine::make_explicit(std::uint32_t index, bool grown) {
+  Slot& s = slots_[index];
+  const std::uint32_t pending = pending_samples(s);
+  sync_cache(index, grown);
+  s.computed = computed(index);
+  s.generated = s.computed + 1 - pending - s.prompt;
+  s.placeholders = config_.async_scheduling ? pending : 0;
+  s.in_flight = pending;
+  s.free_after = numbered_batches_;
+  if (batches_.empty() || batches_.front()->call > s.known_from) s.last_token_s = last_client_s_;
+  for (const auto& batch : batches_) {
+    if (batch->call < s.steady_from || (s.state == State::kEnding && batch->call > s.ending_call)) continue;
+    --batch->decodes;
+    if (config_.request_classes > 1) --batch->decodes_by_class[s.request_class];
+    if (s.state == State::kEnding && s.ending_call == batch->call) continue;
+    batch->detached.push_back(
+        {.slot = index, .generation = s.generation, .tokens = 1, .order = s.order, .samples = true});
+  }
+  if (s.state == State::kSteady) {
+    decodes_.remove(index);
+    --steady_by_class_[s.request_class];
+  }
+  s.state = State::kExplicit;
+}
+
+/// From here on this call visits every request by itself.
+void Engine::start_walk() {
+  if (bulk_begun_) return stop_bulk_and_walk();
+  walking_ = true;
+  cursor_ = 0;
+  explicit_.clear();
+  for (std::size_t at = running_.next(0); at < running_.end(); at = running_.next(at + 1)) {
+    const std::uint32_t index = running_.at(at);
+    if (slots_[index].state != State::kExplicit) make_explicit(index, false);
+    explicit_.push_back(index);
+  }
+  explicit_cursor_ = explicit_.size();
+}
+
+/// The bulk growth stopped half-way: those before the request without blocks have their token, the others not.
+void Engine::stop_bulk_and_walk() {
+  const bool short_of_blocks = !bulk_done_ && blocks_wanted_ > 0;
+  const std::uint32_t stopped_explicit = stopped_;
+  std::uint32_t served = blocks_taken_;
+  bool before_stop = true;
+  walking_ = true;
+  if (bulk_done_) budget_ += decodes_.count();  // given out again one by one
+  cursor_ = running_.end();
+  explicit_.clear();
+  for (std::size_t at = running_.next(0); at < running_.end(); at = running_.next(at + 1)) {
+    const std::uint32_t index = running_.at(at);
+    const State state = slots_[index].state;
+    if (state == State::kSteady) {
+      const bool needs = decodes_.needs_block(index);
+      if (before_stop && short_of_blocks && needs && served == 0) {
+        before_stop = false;
+        stopped_ = index;
+        cursor_ = at;
+      }
+      make_explicit(index, before_stop);
+      if (before_stop) {
+        if (needs && short_of_blocks) --served;
+        add_entry(index, 1);
+      }
+    } else if (state == State::kEnding) {
+      make_explicit(index, false);
+    } else if (index == stopped_explicit) {
+      cursor_ = at;
+    }
+    explicit_.push_back(index);
+  }
+  std::stable_sort(batch_->entries.begin(), batch_->entries.end(),
+                   [](const BatchEntry& a, const BatchEntry& b) { return a.order < b.order; });
+  for (std::uint32_t i = 0; i < batch_->entries.size(); ++i)
+    if (batch_->entries[i].tokens > 0) slots_[batch_->entries[i].slot].entry = i;
+  explicit_cursor_ = explicit_.size();
+  blocks_wanted_ = 0;
+  bulk_done_ = false;
+  bulk_begun_ = false;
+}
+
+// --- preemption
+
+void Engine::leave_running(std::uint32_t index) {
+  running_.remove(index);
+  if (!bulk_) return;
+  const auto at = std::find(explicit_.begin(), explicit_.end(), index);
+  if (at == explicit_.end()) return;
+  if (static_cast<std::size_t>(at - explicit_.begin()) < explicit_cursor_) --explicit_cursor_;
+  explicit_.erase(at);
+}
+
+void Engine::release_blocks(std::uint32_t index, KvCache::Release why) {
+  const Slot& s = slots_[index];
+  if (!config_.defer_block_free || s.free_after <= read_batches_) {
+    cache_->release(kv_request(index), why);
+  } else if (cache_->holds_table(index)) {
+    deferred_.push_back({numbered_batches_, cache_->detach(kv_request(index), why)});
+  }
+}
+
+void Engine::preempt_core(std::uint32_t index, bool grown) {
+  Slot& s = slots_[index];
+  if (s.state != State::kExplicit) make_explicit(index, grown);
+  if (recording_ && in_call_) {
+    CallRecord::Preemption lost{s.tag, s.computed, {}};
+    for (std::size_t g = 0; g < config_.groups.size(); ++g)
+      lost.held.push_back(cache_->table_length(index, g) - cache_->null_entries(index, g));
+    record_.preempted.push_back(std::move(lost));
+  }
+  release_blocks(index, KvCache::Release::kPreempted);
+  std::erase(unfinished_prefills_, index);
+  leave_running(index);
+  s.state = State::kWaiting;
+  s.in_skipped = false;
+  s.computed = 0;
+  s.allocated = 0;
+  ++s.preemptions;
+  ++preemptions_;
+  waiting_.push_front(index, rank(s));
+}
+
+void Engine::preempt(sdk::RequestId running) {
+  const auto index = static_cast<std::uint32_t>(running);
+  Slot& s = slots_[index];
+  expect(index < slots_.size() && is_running(s), "preemption of a request that does not run", index);
+  if (bulk_begun_ && !walking_ && index != running_.last()) stop_bulk_and_walk();
+  bool grown = false;
+  if (bulk_begun_ && !walking_ && s.state == State::kSteady) {
+    if (bulk_done_) {
+      grown = true;
+      ++budget_;
+    } else if (decodes_.needs_block(index)) {
+      --blocks_wanted_;  // the last in the list has not got its block yet
+    }
+  }
+  if (s.scheduled_call == call_) {
+    take_entry_back(index);
+  } else if (walking_ && stopped_ != index && running_.position(index) < cursor_) {
+    ++pass_over_;  // vLLM's list shifts under its cursor, which is moved back only for a scheduled victim
+  }
+  preempt_core(index, grown);
+}
+
+// --- commit
+
+void Engine::restore_put_back() {
+  for (auto index = put_back_.rbegin(); index != put_back_.rend(); ++index) {
+    skipped_.push_front(*index, rank(slots_[*index]));
+    slots_[*index].in_skipped = true;
+  }
+  put_back_.clear();
+}
+
+void Engine::commit_batch() {
+  if (bulk_begun_ && !walking_ && blocks_wanted_ > 0) stop_bulk_and_walk();
+  if (bulk_begun_ && !walking_ && !bulk_done_) {
+    bulk_done_ = true;
+    budget_ -= decodes_.count();
+  }
+  if (bulk_ && !walking_ && !bulk_done_ && running_.size() > explicit_.size()) start_walk();  // the policy left them out
+  restore_put_back();
+  if (recording_) record_running();
+  const bool steady = bulk_done_ && !walking_;
+  Batch& batch = *batch_;
+  for (const BatchEntry& entry : batch.entries) batch.tokens += entry.tokens;
+  if (steady) batch.tokens += decodes_.count();
+  if (config_.defer_block_free && batch.tokens > 0) ++numbered_batches_;
+  for (BatchEntry& entry : batch.entries)
+    if (entry.tokens > 0) commit_entry(entry);
+  commit_steady();
+  if (bulk_)
+    for (const BatchEntry& entry : batch.entries)
+      if (entry.tokens > 0 && entry.samples) enter_steady(entry.slot);
+  batch.shape.prefills = batch.chunks;
+  batch.running = running_.size();
+  batch.waiting = waiting_total();
+  finished_ids_ = false;
+  batches_.push_back(std::move(spare_batches_.back()));
+  spare_batches_.pop_back();
+  batch_ = nullptr;
+  if (recording_) {
+    record_.tokens = batch.tokens;
+    record_.context_after = batch.context_after;
+  }
+  ++call_;
+}
+
+void Engine::commit_entry(BatchEntry& entry) {
+  Slot& s = slots_[entry.slot];
+  const std::uint32_t before = s.computed;
+  const std::uint32_t all = s.prompt + s.generated + s.placeholders;
+  s.computed += entry.tokens;
+  s.in_flight += entry.tokens;
+  s.free_after = numbered_batches_;
+  entry.samples = s.computed >= all;
+  batch_->context_after += s.computed;
+  if (entry.tokens == 1 && before + 1 == all && before >= s.prompt) {
+    ++batch_->shape.decodes;
+    batch_->shape.decode_context += before;
+    batch_->shape.decode_context_squares += std::uint64_t{before} * before;
+  } else {
+    batch_->chunks.push_back({.query = entry.tokens, .context = before});
+    batch_->shape.prefill_tokens += entry.tokens;
+  }
+  if (!entry.samples) return;
+  ++batch_->shape.logits_rows;
+  if (config_.async_scheduling) ++s.placeholders;
+  if (!unfinished_prefills_.empty()) std::erase(unfinished_prefills_, entry.slot);
+}
+
+void Engine::commit_steady() {
+  const std::uint32_t count = decodes_.count();
+  Batch& batch = *batch_;
+  batch.decodes = count;
+  if (config_.request_classes > 1) batch.decodes_by_class = steady_by_class_;
+  batch.shape.decodes += count;
+  batch.shape.decode_context += decodes_.context();
+  batch.shape.decode_context_squares += decodes_.context_squares();
+  batch.shape.logits_rows += count;
+  batch.context_after += decodes_.context() + count;
+  ended_.clear();
+  decodes_.advance_and_collect(ended_);
+  for (const std::uint32_t index : ended_) {
+    Slot& s = slots_[index];
+    s.state = State::kEnding;
+    s.computed = last_computed(s);
+    s.ending_call = call_;
+    --steady_by_class_[s.request_class];
+    batch.ending.push_back({.slot = index, .generation = s.generation, .tokens = 1, .order = s.order, .samples = true});
+  }
+  if (batch.ending.size() > 1)
+    std::sort(batch.ending.begin(), batch.ending.end(),
+              [](const BatchEntry& a, const BatchEntry& b) { return a.order < b.order; });
+}
+
+/// From the next call on the request decodes steadily, unless it is at its end.
+void Engine::enter_steady(std::uint32_t index) {
+  Slot& s = slots_[index];
+  if (s.state != State::kExplicit || s.discard > 0 || s.computed >= last_computed(s)) return;
+  s.known_from = config_.async_scheduling ? call_ + 1 - s.placeholders : call_;
+  s.steady_from = call_ + 1;
+  s.ending_call = kNoCall;
+  s.state = State::kSteady;
+  decodes_.insert(index, s.computed, last_computed(s));
+  ++steady_by_class_[s.request_class];
+  last_steady_order_ = std::max(last_steady_order_, s.order);
+  std::erase(explicit_, index);
+}
+
+// --- recording
+
+std::vector<std::vector<std::uint32_t>> Engine::new_ids(std::uint32_t index, std::span<const std::uint32_t> before) const {
+  std::vector<std::vector<std::uint32_t>> ids;
+  bool any = false;
+  for (std::size_t g = 0; g < config_.groups.size(); ++g) {
+    const auto table = cache_->block_ids(index, g);
+    const std::size_t from = std::min<std::size_t>(before.empty() ? 0 : before[g], table.size());
+    ids.emplace_back(table.begin() + static_cast<std::ptrdiff_t>(from), table.end());
+    any = any || !ids.back().empty();
+  }
+  if (!any) ids.clear();
+  return ids;
+}
+
+void Engine::record_running() {
+  const bool steady = bulk_done_ && !walking_;
+  for (const auto& [index, before] : tables_before_) {
+    const Slot& s = slots_[index];
+    if (s.state == State::kSteady && steady) {
+      record_.running.push_back({s.tag, 1, {decodes_.needs_block(index) ? 1U : 0U}, {}});
+      record_.running_context += decodes_.computed(index);
+    } else if (s.scheduled_call == call_) {
+      CallRecord::Run run{s.tag, batch_->entries[s.entry].tokens, {}, new_ids(index, before)};
+      for (std::size_t g = 0; g < config_.groups.size(); ++g)
+        run.new_blocks.push_back(cache_->table_length(index, g) - before[g]);
+      record_.running.push_back(std::move(run));
+      record_.running_context += s.computed;
+    }
+  }
+  record_.free_blocks = cache_->free_blocks();
+  record_.evicted = cache_->evicted;
+  if (running_.size() == 0) return;
+  const std::uint32_t first = running_.at(running_.next(0));
+  if (slots_[first].state == State::kSteady) sync_cache(first, steady);
+  if (slots_[first].state == State::kEnding) sync_cache(first, false);
+  for (std::size_t g = 0; g < config_.groups.size(); ++g) record_.common_prefix.push_back(cache_->common_prefix(first, g));
+}
+
+}  // namespace dooly::replica

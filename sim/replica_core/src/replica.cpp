@@ -1,0 +1,358 @@
+#include "replica_core/replica.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace dooly::replica {
+namespace {
+
+constexpr std::uint32_t kAheadAtMost = 256;
+
+/// When a step that the loop starts to schedule at `host_s` has been launched, and when its result is there. Scheduling
+/// and launching block the loop; the device starts with the first kernel, or after the step before, and cannot end
+/// before the last kernel has been launched (`../docs/engine-timing.md`).
+struct LaunchTimes {
+  double launched_s;
+  double ready_s;
+};
+LaunchTimes launch_times(double host_s, double device_end_s, const oracle::StepCost& cost, bool empty) {
+  const double begin = host_s + cost.host.schedule;
+  if (empty) return {begin, std::max(device_end_s, begin)};
+  const double kernels_begin = std::max(device_end_s, begin + cost.host.launch_lead);
+  const double launched = begin + cost.host.launch;
+  return {launched + cost.host.sample, std::max(kernels_begin + cost.device.total(), launched)};
+}
+
+}  // namespace
+
+Replica::Replica(const EngineConfig& config, sdk::SchedulerPolicy& policy, const oracle::LatencyOracle& oracle,
+                 ReplicaObserver& observer, std::unique_ptr<KvCache> cache)
+    : engine_(config, policy, cache ? std::move(cache) : make_kv_cache(config)),
+      oracle_(oracle),
+      clock_model_(oracle.clock_model()),
+      observer_(observer) {}
+
+Replica::~Replica() = default;
+
+// --- inputs
+
+void Replica::submit(const ReplicaRequest& request, double now_s) {
+  const oracle::RequestCost cost = oracle_.request_cost(request.prompt);
+  input_ready_s_ = std::max(input_ready_s_, now_s + cost.input) + cost.hashing;
+  inbox_.push_back({request, input_ready_s_});
+  interrupt(input_ready_s_);
+}
+
+/// Something will be there for the loop to see at `at_s`: a parked loop wakes then, and steps that were computed ahead
+/// but start at that time or later are dropped.
+void Replica::interrupt(double at_s) {
+  if (next_turn_s_ == kNever) {
+    next_turn_s_ = std::max(host_s_, at_s);
+    return;
+  }
+  while (ahead_.size() > ahead_first_ && ahead_.back().start_s >= at_s) {
+    next_turn_s_ = ahead_.back().start_s;
+    ahead_.pop_back();
+  }
+}
+
+void Replica::abort(RequestTag request, double now_s) {
+  catch_up(now_s);
+  interrupt(now_s);
+  const auto queued = std::find_if(inbox_.begin(), inbox_.end(), [&](const Incoming& in) { return in.request.tag == request; });
+  if (queued != inbox_.end()) {
+    inbox_.erase(queued);
+  } else {
+    engine_.abort(request);
+  }
+}
+
+void Replica::load_finished(RequestTag request, double now_s) {
+  catch_up(now_s);
+  interrupt(now_s);
+  engine_.load_finished(request);
+}
+
+void Replica::release_held(RequestTag request, double now_s) {
+  catch_up(now_s);
+  interrupt(now_s);
+  account_blocks(now_s);
+  engine_.release_held(request);
+}
+
+std::uint32_t Replica::waiting() const {
+  return engine_.waiting_total() + static_cast<std::uint32_t>(inbox_.size());
+}
+
+bool Replica::is_idle() const { return inbox_.empty() && engine_.is_empty(); }
+
+std::uint32_t Replica::cached_prefix(const ReplicaRequest& request) const { return engine_.cached_prefix(request); }
+
+// --- one turn of the loop
+
+void Replica::run_turn() {
+  commit_ahead(ahead_.size() - ahead_first_);
+  host_s_ = std::max(host_s_, next_turn_s_);
+  if (wait_for_result_) read_result();
+  if (engine_.batches_in_flight() == 0) first_start_s_ = host_s_;
+  read_inputs();
+  const bool stepped = schedule_step();
+  if (stepped && !wait_for_result_) {
+    next_turn_s_ = host_s_;  // the queue of batches has room
+    return;
+  }
+  if (!stepped)
+    while (engine_.batches_in_flight() > 0 && engine_.oldest_batch().tokens == 0) read_result();
+  if (engine_.batches_in_flight() == 0) {  // nothing to do, or nothing that can be done before something comes in
+    wait_for_result_ = false;
+    next_turn_s_ = inbox_.empty() ? kNever : std::max(host_s_, inbox_.front().ready_s);
+    return;
+  }
+  wait_for_result_ = true;
+  const Batch& oldest = engine_.oldest_batch();
+  next_turn_s_ = std::max(host_s_, oldest.ready_s) + oldest.update_s;
+  if (fast_forward_) plan_ahead();
+}
+
+void Replica::read_inputs() {
+  while (!inbox_.empty() && inbox_.front().ready_s <= host_s_) {
+    engine_.add(inbox_.front().request);
+    inbox_.pop_front();
+  }
+}
+
+/// vLLM's step_with_batch_queue: schedule and launch; then wait for the oldest result unless the queue has room and
+/// there is more to schedule.
+bool Replica::schedule_step() {
+  wait_for_result_ = false;
+  if (!engine_.has_requests()) {
+    wait_for_result_ = engine_.batches_in_flight() > 0;
+    return false;
+  }
+  const double begin_s = host_s_;
+  Batch& batch = engine_.schedule(begin_s);
+  launch(batch);
+  for (const Engine::Started& started : engine_.started()) {
+    stats_.prompt_tokens += started.prompt;
+    stats_.cached_tokens += started.cached;
+    observer_.scheduled(started.tag, begin_s, started.cached);
+  }
+  for (const Engine::LoadStart& load : engine_.loads_started())
+    observer_.load_started(load.tag, load.local, load.remote, begin_s);
+  const bool ran = batch.tokens > 0;
+  const bool room = engine_.batches_in_flight() < engine_.config().depth();
+  wait_for_result_ = !(room && (ran || engine_.has_requests()));
+  return ran;
+}
+
+void Replica::launch(Batch& batch) {
+  const bool empty = batch.tokens == 0;
+  const oracle::StepCost cost = oracle_.cost(batch.shape, device_);
+  const LaunchTimes times = launch_times(host_s_, device_end_s_, cost, empty);
+  batch.start_s = host_s_;
+  batch.ready_s = times.ready_s;
+  batch.update_s = cost.host.update;
+  batch.delivery_s = cost.host.delivery;
+  batch.device_s = empty ? 0 : cost.device.total();
+  advance_clock_regime(times.ready_s - std::max(device_end_s_, batch.start_s), batch.device_s);
+  host_s_ = times.launched_s;
+  device_end_s_ = times.ready_s;
+  account_blocks(batch.start_s);
+  if (!empty) account_step(batch.shape, cost);
+}
+
+/// The device's regime moves towards `sustained_when_busy` while it computes and back while it idles. First-order lag
+/// in the rational form dt / (tau + dt), which every processor computes alike.
+void Replica::advance_clock_regime(double elapsed_s, double busy_s) {
+  if (clock_model_.time_constant <= 0) return;
+  const auto move = [&](double target, double seconds) {
+    if (seconds > 0) device_.sustained += (target - device_.sustained) * seconds / (clock_model_.time_constant + seconds);
+  };
+  move(0, elapsed_s - busy_s);
+  move(clock_model_.sustained_when_busy, busy_s);
+}
+
+void Replica::read_result() {
+  Batch& batch = engine_.oldest_batch();
+  wait_for_result_ = false;
+  host_s_ = std::max(host_s_, batch.ready_s);
+  finish_result(batch);
+}
+
+void Replica::finish_result(Batch& batch) {
+  const double engine_s = host_s_;
+  const bool empty = batch.tokens == 0;
+  const double client_s = empty ? client_s_ : std::max(client_s_, engine_s + batch.delivery_s);
+  if (batch.decodes > 0) report_gaps(batch, client_s - client_s_);
+  stats_.output_tokens += batch.decodes;
+  if (!empty) account_time(batch.shape, engine_s);
+  account_blocks(engine_s);
+  const auto events = engine_.read_result(client_s);
+  client_s_ = client_s;
+  for (const ResultEvent& event : events) {
+    if (!event.steady) ++stats_.output_tokens;
+    if (event.first) {
+      observer_.first_token(event.tag, engine_s, client_s);
+    } else if (!event.steady) {
+      observer_.token_gaps(event.request_class, client_s - event.previous_token_s, 1);
+    }
+    if (event.finished)
+      observer_.finished({.tag = event.tag,
+                          .engine_s = engine_s,
+                          .client_s = client_s,
+                          .output = event.output,
+                          .preemptions = event.preemptions});
+  }
+}
+
+void Replica::report_gaps(const Batch& batch, double gap_s) {
+  if (engine_.config().request_classes == 1) {
+    observer_.token_gaps(0, gap_s, batch.decodes);
+    return;
+  }
+  for (std::size_t c = 0; c < batch.decodes_by_class.size(); ++c)
+    if (batch.decodes_by_class[c] > 0) observer_.token_gaps(static_cast<std::uint16_t>(c), gap_s, batch.decodes_by_class[c]);
+}
+
+// --- sums
+
+void Replica::account_step(const oracle::BatchShape& shape, const oracle::StepCost& cost) {
+  ++stats_.iterations;
+  stats_.scheduled_tokens += shape.tokens();
+  stats_.scheduled_requests += shape.requests();
+  stats_.measured_s += cost.provenance.measured;
+  stats_.interpolated_s += cost.provenance.interpolated;
+  stats_.extrapolated_s += cost.provenance.extrapolated;
+  stats_.roofline_s += cost.provenance.roofline;
+  stats_.stated_error_s += cost.stated_error * cost.device.total();
+}
+
+void Replica::account_time(const oracle::BatchShape& shape, double end_s) {
+  const double took = end_s - std::max(last_result_s_, first_start_s_);
+  last_result_s_ = end_s;
+  if (shape.prefill_tokens == 0) {
+    ++stats_.decode_iterations;
+    stats_.decode_s += took;
+  } else if (shape.decodes == 0) {
+    ++stats_.prefill_iterations;
+    stats_.prefill_s += took;
+  } else {
+    ++stats_.mixed_iterations;
+    stats_.mixed_s += took;
+  }
+}
+
+void Replica::account_blocks(double now_s) {
+  note_blocks(now_s, engine_.config().num_blocks - 1 - engine_.cache().free_blocks());
+}
+
+/// `used` blocks from now_s on.
+void Replica::note_blocks(double now_s, std::uint32_t used) {
+  if (now_s > blocks_since_s_) {
+    stats_.block_seconds += blocks_used_ * (now_s - blocks_since_s_);
+    blocks_since_s_ = now_s;
+  }
+  blocks_used_ = used;
+  stats_.peak_blocks = std::max(stats_.peak_blocks, used);
+}
+
+// --- looking ahead
+
+/// Computes the steps that are sure to change no batch. Each reads the oldest result and schedules the steady decodes
+/// again; nothing is committed.
+void Replica::plan_ahead() {
+  ahead_.clear();
+  ahead_first_ = 0;
+  std::uint32_t most = engine_.light_steps(kAheadAtMost);
+  if (most == 0) return;
+  const double stop_s = inbox_.empty() ? kNever : inbox_.front().ready_s;
+  const std::uint32_t free = engine_.cache().free_blocks();
+  const bool two_in_flight = engine_.batches_in_flight() > 1;
+  std::uint32_t blocks = 0;
+  double turn_s = next_turn_s_;
+  double device_end_s = device_end_s_;
+  double client_s = client_s_;
+  const oracle::DeviceState device_before = device_;
+  PendingResult oldest = pending(engine_.oldest_batch());
+  PendingResult newest = pending(engine_.newest_batch());
+  for (std::uint32_t i = 0; i < most && turn_s < stop_s; ++i) {
+    blocks += engine_.light_blocks(i);
+    if (blocks > free) break;
+    AheadStep step;
+    step.shape = engine_.light_shape(i);
+    step.start_s = turn_s;
+    step.client_s = std::max(client_s, turn_s + oldest.delivery_s);
+    step.cost = oracle_.cost(step.shape, device_);
+    const LaunchTimes times = launch_times(turn_s, device_end_s, step.cost, false);
+    step.result = {times.ready_s, step.cost.host.update, step.cost.host.delivery, step.cost.device.total()};
+    advance_clock_regime(times.ready_s - std::max(device_end_s, turn_s), step.result.device_s);
+    step.sustained = device_.sustained;
+    step.host_s = times.launched_s;
+    client_s = step.client_s;
+    device_end_s = times.ready_s;
+    oldest = two_in_flight ? newest : step.result;
+    newest = step.result;
+    turn_s = std::max(times.launched_s, oldest.ready_s) + oldest.update_s;
+    ahead_.push_back(step);
+  }
+  device_ = device_before;
+  next_turn_s_ = turn_s;
+}
+
+Replica::PendingResult Replica::pending(const Batch& batch) {
+  return {batch.ready_s, batch.update_s, batch.delivery_s, batch.device_s};
+}
+
+void Replica::catch_up(double now_s) {
+  std::size_t started = 0;
+  while (ahead_first_ + started < ahead_.size() && ahead_[ahead_first_ + started].start_s < now_s) ++started;
+  commit_ahead(started);
+}
+
+/// Makes the next `steps` computed steps real: the same sums in the same order as one turn each.
+void Replica::commit_ahead(std::size_t steps) {
+  if (steps == 0) return;
+  Batch& oldest = engine_.oldest_batch();
+  Batch& newest = engine_.newest_batch();
+  std::uint32_t used = engine_.config().num_blocks - 1 - engine_.cache().free_blocks();
+  oracle::BatchShape oldest_shape = oldest.shape;
+  oracle::BatchShape newest_shape = newest.shape;
+  const bool two_in_flight = &oldest != &newest;
+  PendingResult oldest_result = pending(oldest);
+  PendingResult newest_result = pending(newest);
+  for (std::size_t i = 0; i < steps; ++i) {
+    const AheadStep& step = ahead_[ahead_first_ + i];
+    report_gaps(oldest, step.client_s - client_s_);
+    stats_.output_tokens += oldest.decodes;
+    account_time(oldest_shape, step.start_s);
+    note_blocks(step.start_s, used);
+    client_s_ = step.client_s;
+    used += engine_.light_blocks(static_cast<std::uint32_t>(i));
+    note_blocks(step.start_s, used);
+    account_step(step.shape, step.cost);
+    oldest_shape = two_in_flight ? newest_shape : step.shape;
+    newest_shape = step.shape;
+    oldest_result = two_in_flight ? newest_result : step.result;
+    newest_result = step.result;
+  }
+  const AheadStep& last = ahead_[ahead_first_ + steps - 1];
+  engine_.commit_light(static_cast<std::uint32_t>(steps), client_s_);
+  restore(oldest, oldest_result, oldest_shape);
+  restore(newest, newest_result, newest_shape);
+  newest.start_s = last.start_s;
+  host_s_ = last.host_s;
+  device_end_s_ = last.result.ready_s;
+  device_.sustained = last.sustained;
+  ahead_first_ += steps;
+}
+
+void Replica::restore(Batch& batch, const PendingResult& result, const oracle::BatchShape& shape) {
+  batch.ready_s = result.ready_s;
+  batch.update_s = result.update_s;
+  batch.delivery_s = result.delivery_s;
+  batch.device_s = result.device_s;
+  batch.shape = shape;
+  batch.tokens = shape.tokens();
+}
+
+}  // namespace dooly::replica

@@ -1,0 +1,320 @@
+#include "run_kv_cache.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+namespace dooly::replica {
+namespace {
+
+std::uint32_t ceil_div(std::uint32_t a, std::uint32_t b) { return (a + b - 1) / b; }
+
+}  // namespace
+
+RunKvCache::RunKvCache(const EngineConfig& config)
+    : config_(config),
+      block_size_(config.groups.front().block_size),
+      free_(config.num_blocks - 1),
+      unkeyed_(config.num_blocks - 1) {}
+
+void RunKvCache::open(std::uint32_t slot) {
+  if (requests_.size() <= slot) requests_.resize(slot + 1);
+  Holding& holding = requests_[slot];
+  holding.shared.clear();
+  holding.length = holding.cached = holding.run = holding.run_start = 0;
+  holding.holds_table = false;
+  ++holding.generation;
+  if (pending_slot_ == slot) pending_slot_ = 0xFFFFFFFFU;
+}
+
+// --- prefix hits
+
+/// Visits the entries of the cached shared blocks from the start, at most `limit`; returns how many.
+template <class Visit>
+std::uint32_t RunKvCache::walk_shared(const KvRequest& request, std::uint32_t limit, Visit&& visit) const {
+  std::uint32_t index = 0;
+  std::uint32_t start = 0;
+  for (const ContentSegment& content : request.content) {
+    const std::uint32_t end = content.end_token == ContentSegment::kOpenEnd ? limit : std::min(limit, content.end_token / block_size_);
+    const std::uint32_t segment = index < end ? blocks_.find_segment(content.key) : SharedBlocks::kNoSegment;
+    if (index < end && segment == SharedBlocks::kNoSegment) return index;
+    const std::uint32_t first = start / block_size_;
+    for (; index < end; ++index) {
+      const std::uint32_t entry = blocks_.block(segment, index - first);
+      if (entry == SharedBlocks::kNone) return index;
+      visit(entry);
+    }
+    start = content.end_token;
+    if (index >= limit) break;
+  }
+  return index;
+}
+
+RunKvCache::Hit RunKvCache::look_up(const KvRequest& request) const {
+  Hit hit;
+  if (!config_.enable_prefix_caching || request.known == 0) return hit;
+  const std::uint32_t limit = (request.known - 1) / block_size_;
+  hit.shared = walk_shared(request, limit, [&](std::uint32_t entry) { hit.in_queue += blocks_.references(entry) == 0; });
+  const Holding& holding = requests_[request.slot];
+  if (holding.run != 0 && holding.run_start == hit.shared) {
+    hit.own = std::min(blocks_.run_count(holding.run), limit - hit.shared);
+    hit.in_queue += hit.own;
+  }
+  return hit;
+}
+
+std::uint32_t RunKvCache::find(const KvRequest& request) {
+  const bool same = pending_slot_ == request.slot && pending_version_ == blocks_.version() && pending_known_ == request.known &&
+                    requests_[request.slot].run == 0;
+  if (!same) {
+    pending_hit_ = look_up(request);
+    pending_slot_ = request.slot;
+    pending_known_ = request.known;
+    pending_version_ = blocks_.version();
+  }
+  return pending_hit_.blocks() * block_size_;
+}
+
+std::uint32_t RunKvCache::peek(const KvRequest& request) const {
+  if (!config_.enable_prefix_caching || request.known == 0) return 0;
+  return walk_shared(request, (request.known - 1) / block_size_, [](std::uint32_t) {}) * block_size_;
+}
+
+// --- allocation
+
+std::uint32_t RunKvCache::missing_blocks(const KvRequest& request) const {
+  const std::uint32_t blocks = ceil_div(std::min(request.known, config_.max_model_len), block_size_);
+  const std::uint32_t have = requests_[request.slot].length;
+  return blocks > have ? blocks - have : 0;
+}
+
+void RunKvCache::take_hit(const KvRequest& request, const Hit& hit) {
+  Holding& holding = requests_[request.slot];
+  walk_shared(request, hit.shared, [&](std::uint32_t entry) {
+    blocks_.reference(entry);
+    holding.shared.push_back(entry);
+  });
+  if (hit.own > 0) {
+    const bool all = hit.own == blocks_.run_count(holding.run);
+    blocks_.shrink_run(holding.run, hit.own);
+    if (!all) blocks_.disown(holding.run);
+    holding.run = 0;
+  }
+  free_ -= hit.in_queue;
+  holding.length = holding.cached = hit.blocks();
+}
+
+bool RunKvCache::allocate(const KvRequest& request, const KvGrant& grant) {
+  Holding& holding = requests_[request.slot];
+  const bool has_hit = grant.admission && request.computed == 0 && pending_slot_ == request.slot;
+  const Hit hit = has_hit ? pending_hit_ : Hit{};
+  const std::uint32_t total = std::min(request.computed + grant.hit + grant.external, config_.max_model_len);
+  const auto needed = [&](std::uint32_t tokens) {
+    const std::uint32_t required = ceil_div(tokens, block_size_);
+    const std::uint32_t have = holding.length + hit.blocks();
+    return (required > have ? required - have : 0) + hit.in_queue;
+  };
+  if (grant.reserve_full &&
+      needed(std::min(request.known, config_.max_model_len)) + grant.watermark > free_)
+    return false;
+  const std::uint32_t slots = std::min(total + grant.new_tokens, config_.max_model_len);
+  if (needed(slots) + grant.watermark + grant.reserved > free_) return false;
+  if (!holding.holds_table) {
+    holding.holds_table = true;
+    ++tables_held_;
+  }
+  if (has_hit) {
+    pending_slot_ = 0xFFFFFFFFU;
+    take_hit(request, hit);
+    if (holding.run != 0) {  // what is left of the own run can never be hit again: the chain before it has gone
+      blocks_.disown(holding.run);
+      holding.run = 0;
+    }
+  }
+  const std::uint32_t blocks = ceil_div(slots, block_size_);
+  if (blocks > holding.length) {
+    take(blocks - holding.length);
+    holding.length = blocks;
+  }
+  if (!grant.delay_caching) store(request, std::min(total + grant.new_tokens, request.known));
+  return true;
+}
+
+void RunKvCache::take(std::uint32_t count) {
+  free_ -= count;
+  const std::uint32_t plain = std::min(count, unkeyed_);
+  unkeyed_ -= plain;
+  count -= plain;
+  evicted += count;
+  while (count > 0) {
+    const SharedBlocks::Evicted gone = blocks_.evict(count);
+    if (gone.owner != SharedBlocks::kNoOwner && gone.run_gone) requests_[gone.owner].run = 0;
+    count -= gone.count;
+  }
+}
+
+void RunKvCache::sync_decode(std::uint32_t slot, std::uint32_t table_length, std::uint32_t cached_blocks) {
+  Holding& holding = requests_[slot];
+  holding.length = table_length;
+  if (config_.enable_prefix_caching) holding.cached = std::max(holding.cached, cached_blocks);
+}
+
+// --- keys
+
+/// Leading blocks of the request that others may look up while it lives.
+std::uint32_t RunKvCache::shareable_blocks(const KvRequest& request) const {
+  std::uint32_t end = 0;
+  for (const ContentSegment& content : request.content) {
+    if (content.exclusive) break;
+    end = std::min(content.end_token, request.prompt);
+  }
+  return end / block_size_;
+}
+
+void RunKvCache::store(const KvRequest& request, std::uint32_t tokens) {
+  if (!config_.enable_prefix_caching) return;
+  Holding& holding = requests_[request.slot];
+  const std::uint32_t end = tokens / block_size_;
+  if (end <= holding.cached) return;
+  const std::uint32_t shareable = request.content.empty() ? 0 : std::min(shareable_blocks(request), end);
+  if (holding.cached == holding.shared.size() && holding.cached < shareable) {
+    std::uint32_t index = holding.cached;
+    std::uint32_t start = 0;
+    for (const ContentSegment& content : request.content) {
+      const std::uint32_t stop = std::min(shareable, content.end_token / block_size_);
+      if (index < stop) {
+        const std::uint32_t segment = blocks_.segment(content.key);
+        for (const std::uint32_t first = start / block_size_; index < stop; ++index)
+          holding.shared.push_back(blocks_.add_block(segment, index - first));
+      }
+      start = content.end_token;
+      if (index >= shareable) break;
+    }
+  }
+  holding.cached = end;
+}
+
+// --- giving back
+
+/// Blocks of the known tokens whose content a later request may look up.
+std::uint32_t RunKvCache::covered_blocks(const KvRequest& request) const {
+  if (request.content.empty()) return 0;
+  return std::min(request.content.back().end_token, request.known) / block_size_;
+}
+
+/// The request is over: what was its own only until then gets identity, from the last block to the first, into the queue.
+void RunKvCache::share_private_blocks(const KvRequest& request, Holding& holding) {
+  const std::uint32_t covered = std::min(covered_blocks(request), holding.cached);
+  const auto first_private = static_cast<std::uint32_t>(holding.shared.size());
+  if (holding.cached > std::max(covered, first_private))
+    blocks_.push_run(SharedBlocks::kNoOwner, holding.cached - std::max(covered, first_private));
+  for (std::size_t i = request.content.size(); i-- > 0;) {
+    const std::uint32_t start = (i == 0 ? 0 : request.content[i - 1].end_token) / block_size_;
+    const std::uint32_t end = std::min(covered, request.content[i].end_token / block_size_);
+    const std::uint32_t from = std::max(start, first_private);
+    if (from >= end) continue;
+    const std::uint32_t segment = blocks_.segment(request.content[i].key);
+    for (std::uint32_t index = end; index-- > from;) blocks_.dereference(blocks_.add_block(segment, index - start));
+  }
+}
+
+void RunKvCache::give_back(const KvRequest& request, Holding& holding, Release why) {
+  const auto shared = static_cast<std::uint32_t>(holding.shared.size());
+  const std::uint32_t plain = holding.length - holding.cached;
+  unkeyed_ += plain;
+  free_ += plain + holding.cached - shared;
+  if (holding.cached > shared) {
+    if (why == Release::kFinished) {
+      share_private_blocks(request, holding);
+    } else {
+      Holding& owner = requests_[request.slot];
+      if (owner.run != 0) blocks_.disown(owner.run);
+      owner.run = blocks_.push_run(request.slot, holding.cached - shared);
+      owner.run_start = shared;
+    }
+  }
+  for (std::uint32_t i = shared; i-- > 0;) free_ += blocks_.dereference(holding.shared[i]) ? 1 : 0;
+}
+
+void RunKvCache::release(const KvRequest& request, Release why) {
+  Holding& holding = requests_[request.slot];
+  if (holding.holds_table) {
+    --tables_held_;
+    give_back(request, holding, why);
+  }
+  holding.shared.clear();
+  holding.length = holding.cached = 0;
+  holding.holds_table = false;
+  if (why == Release::kFinished && holding.run != 0) {
+    blocks_.disown(holding.run);
+    holding.run = 0;
+  }
+}
+
+std::uint64_t RunKvCache::detach(const KvRequest& request, Release why) {
+  std::uint32_t handle;
+  if (free_detached_.empty()) {
+    handle = static_cast<std::uint32_t>(detached_.size());
+    detached_.emplace_back();
+  } else {
+    handle = free_detached_.back();
+    free_detached_.pop_back();
+  }
+  Detached& later = detached_[handle];
+  Holding& holding = requests_[request.slot];
+  later.request = request;
+  later.content.assign(request.content.begin(), request.content.end());
+  later.request.content = {};
+  later.holding = holding;
+  later.why = why;
+  later.live = true;
+  if (holding.holds_table) --tables_held_;
+  holding.shared.clear();
+  holding.length = holding.cached = 0;
+  holding.holds_table = false;
+  return handle;
+}
+
+void RunKvCache::free_detached(std::uint64_t handle) {
+  Detached& later = detached_[handle];
+  later.request.content = later.content;
+  const bool gone = requests_[later.request.slot].generation != later.holding.generation;
+  give_back(later.request, later.holding, gone ? Release::kFinished : later.why);
+  later.live = false;
+  later.holding = {};
+  free_detached_.push_back(static_cast<std::uint32_t>(handle));
+}
+
+bool RunKvCache::reset() {
+  if (free_ != config_.num_blocks - 1) return false;
+  blocks_.clear();
+  unkeyed_ = free_;
+  for (Holding& holding : requests_) holding.run = 0;
+  return true;
+}
+
+// --- looking
+
+std::size_t RunKvCache::distinct_keys() const {
+  std::size_t keys = blocks_.distinct_blocks() + blocks_.run_blocks();
+  for (const Holding& holding : requests_) keys += holding.cached - holding.shared.size();
+  for (const Detached& later : detached_)
+    if (later.live) keys += later.holding.cached - later.holding.shared.size();
+  return keys;
+}
+
+std::uint32_t RunKvCache::common_prefix(std::uint32_t slot, std::size_t) const {
+  if (!config_.enable_prefix_caching) return 0;
+  const Holding& holding = requests_[slot];
+  for (std::uint32_t i = 0; i < holding.shared.size(); ++i)
+    if (blocks_.references(holding.shared[i]) != tables_held_) return i;
+  return tables_held_ == 1 ? holding.length : static_cast<std::uint32_t>(holding.shared.size());
+}
+
+void RunKvCache::check_balance() const {
+  if (unkeyed_ + blocks_.queued() != free_)
+    throw std::logic_error("free KV blocks do not balance: " + std::to_string(unkeyed_) + " without and " +
+                           std::to_string(blocks_.queued()) + " with a key, but " + std::to_string(free_) + " free");
+}
+
+}  // namespace dooly::replica
