@@ -96,7 +96,8 @@ Platform h200_vm() {
   p.launch_none = {0, 29.5 / 32 * kMs, 89.9 / 48 * kMs};
   p.lead_full = p.launch_full;
   p.lead_none = {2.5 * kMs, 0, 5.2 / 48 * kMs};
-  p.sample = 1.2 * kMs;
+  p.sample = 1.1 * kMs;
+  p.sample_per_request = 0.002 * kMs;
   p.delivery = 1.0 * kMs;
   p.delivery_per_request = 0.028 * kMs;
   p.delivery_single = 0.7 * kMs;

@@ -61,7 +61,7 @@ TEST(Roofline, ChunkOnCachedTokensByHand) {
 TEST(Roofline, EachOperatorTakesItsOwnMaximum) {
   // 1 MFLOP/s and 1 MB/s, one token: qkv 304 B > 256 FLOPs, output 160 > 128, gate and up 592 > 512, down 304 > 256:
   // all by bytes. 100 tokens: qkv 25600 FLOPs > 256 + 4800 B, so by FLOPs: 115200; the rest stays bytes: 100 × (32 +
-// 128 + 80 + 96 + 64) = 40000.
+  // 128 + 80 + 96 + 64) = 40000.
   const RooflineOracle oracle(tiny_model(), tiny_gpu(1e6, 1e6), ideal_settings(), {});
   const std::vector<PrefillChunk> chunks{{100, 0}};
   EXPECT_NEAR(oracle.cost(prefill(chunks, 0), {}).device.token_ops, 0.1552, 1e-12);
