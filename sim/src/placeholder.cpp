@@ -1,1 +1,0 @@
-// Stands in until the room has its first source.
