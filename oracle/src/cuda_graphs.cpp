@@ -1,6 +1,5 @@
 #include "oracle/cuda_graphs.hpp"
 
-#include "oracle/batch_shape.hpp"
 #include "oracle/oracle_error.hpp"
 
 #include <fmt/format.h>
@@ -34,12 +33,6 @@ std::vector<std::uint32_t> CudaGraphs::default_sizes(std::uint32_t max_num_seqs,
     if (size <= largest) sizes.push_back(size);
   }
   return sizes;
-}
-
-GraphMode CudaGraphs::mode(const BatchShape& shape) const {
-  if (shape.tokens() > largest_) return GraphMode::kNone;
-  // Chunks of one token each (a prompt's last one) run as decodes do.
-  return shape.prefill_tokens == shape.prefills.size() ? GraphMode::kFull : GraphMode::kPiecewise;
 }
 
 }  // namespace dooly::oracle

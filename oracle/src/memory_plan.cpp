@@ -65,7 +65,7 @@ MemoryPlan sum_up(const ModelConfig& model, const Gpu& gpu, const MemorySettings
   plan.lines.push_back(
       {"activation peak", -activation_peak_bytes(model, settings),
        fmt::format("{} tokens, {} sampled requests", settings.max_num_batched_tokens, settings.max_num_seqs)});
-  plan.lines.push_back({"overhead", -overhead_bytes(model, settings),
+  plan.lines.push_back({"overhead", -overhead_bytes(model, gpu, settings),
                         tp > 1 ? "CUDA context, libraries, NCCL (rough)" : "CUDA context, libraries"});
   for (const MemoryPlan::Line& line : plan.lines) plan.kv_bytes += line.bytes;
   plan.layout = kv_cache_layout(model, tp, settings.kv_dtype, settings.block_size);
@@ -136,12 +136,13 @@ double activation_peak_bytes(const ModelConfig& model, const MemorySettings& set
   return std::max(sampling, forward);
 }
 
-double overhead_bytes(const ModelConfig& model, const MemorySettings& settings) {
+double overhead_bytes(const ModelConfig& model, const Gpu& gpu, const MemorySettings& settings) {
   // Measured with vLLM 0.26 on an H200: 0.22 GiB, 0.24 with the older runner, which also sets an estimate of 0.64 GiB
-  // for CUDA graphs aside. NCCL and its all-reduce buffers: 1.2 GiB, from start-up logs of other machines, rough.
+  // for CUDA graphs aside. NCCL and the all-reduce buffers, rough, from start-up logs of other machines: 1.2 GiB with
+  // NVLink, 0.12 over PCIe.
   double bytes = 0.22 * kGiB;
   if (uses_older_runner(model)) bytes += (0.02 + 0.64) * kGiB;
-  if (settings.tensor_parallel > 1) bytes += 1.2 * kGiB;
+  if (settings.tensor_parallel > 1) bytes += (gpu.has_nvlink ? 1.2 : 0.12) * kGiB;
   return bytes;
 }
 

@@ -27,6 +27,14 @@ inline constexpr std::array kModels{
     ShippedModel{"Qwen/Qwen2.5-7B-Instruct", "hub config.json", R"({
       "model_type": "qwen2", "hidden_size": 3584, "intermediate_size": 18944, "num_hidden_layers": 28,
       "num_attention_heads": 28, "num_key_value_heads": 4, "vocab_size": 152064, "max_position_embeddings": 32768})"},
+    ShippedModel{"Qwen/Qwen3-0.6B", "hub config.json", R"({
+      "model_type": "qwen3", "hidden_size": 1024, "intermediate_size": 3072, "num_hidden_layers": 28,
+      "num_attention_heads": 16, "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 151936,
+      "max_position_embeddings": 40960, "tie_word_embeddings": true})"},
+    ShippedModel{"Qwen/Qwen3-1.7B", "hub config.json", R"({
+      "model_type": "qwen3", "hidden_size": 2048, "intermediate_size": 6144, "num_hidden_layers": 28,
+      "num_attention_heads": 16, "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 151936,
+      "max_position_embeddings": 40960, "tie_word_embeddings": true})"},
     ShippedModel{"Qwen/Qwen3-14B", "hub config.json", R"({
       "model_type": "qwen3", "hidden_size": 5120, "intermediate_size": 17408, "num_hidden_layers": 40,
       "num_attention_heads": 40, "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 151936,
@@ -47,6 +55,12 @@ inline constexpr std::array kModels{
       "model_type": "qwen3", "hidden_size": 4096, "intermediate_size": 12288, "num_hidden_layers": 36,
       "num_attention_heads": 32, "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 151936,
       "max_position_embeddings": 40960})"},
+    ShippedModel{"deepseek-ai/DeepSeek-R1", "hub config.json; arXiv:2412.19437 (the shapes of V3)", R"({
+      "model_type": "deepseek_v3", "hidden_size": 7168, "intermediate_size": 18432, "moe_intermediate_size": 2048,
+      "n_routed_experts": 256, "n_shared_experts": 1, "num_experts_per_tok": 8, "first_k_dense_replace": 3,
+      "topk_method": "noaux_tc", "num_hidden_layers": 61, "num_attention_heads": 128, "q_lora_rank": 1536,
+      "kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128, "vocab_size": 129280,
+      "max_position_embeddings": 163840, "quantization_config": {"quant_method": "fp8"}})"},
     ShippedModel{"deepseek-ai/DeepSeek-V2-Lite", "hub config.json; arXiv:2405.04434", R"({
       "model_type": "deepseek_v2", "hidden_size": 2048, "intermediate_size": 10944, "moe_intermediate_size": 1408,
       "n_routed_experts": 64, "n_shared_experts": 2, "num_experts_per_tok": 6, "first_k_dense_replace": 1,
@@ -69,6 +83,10 @@ inline constexpr std::array kModels{
       "model_type": "gemma2", "hidden_size": 3584, "intermediate_size": 14336, "num_hidden_layers": 42,
       "num_attention_heads": 16, "num_key_value_heads": 8, "head_dim": 256, "vocab_size": 256000,
       "max_position_embeddings": 8192, "sliding_window": 4096, "attn_logit_softcapping": 50.0})"},
+    ShippedModel{"google/gemma-3-27b-it", "hub config.json; arXiv:2503.19786; text part", R"({
+      "model_type": "gemma3_text", "hidden_size": 5376, "intermediate_size": 21504, "num_hidden_layers": 62,
+      "num_attention_heads": 32, "num_key_value_heads": 16, "head_dim": 128, "vocab_size": 262208,
+      "max_position_embeddings": 131072, "sliding_window": 1024, "sliding_window_pattern": 6})"},
     ShippedModel{"meta-llama/Llama-2-13b-hf", "hub config.json; arXiv:2307.09288", R"({
       "model_type": "llama", "hidden_size": 5120, "intermediate_size": 13824, "num_hidden_layers": 40,
       "num_attention_heads": 40, "vocab_size": 32000, "max_position_embeddings": 4096, "torch_dtype": "float16"})"},
@@ -94,6 +112,14 @@ inline constexpr std::array kModels{
     ShippedModel{"meta-llama/Llama-3.1-8B-Instruct", "hub config.json; arXiv:2407.21783, table 3", R"({
       "model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32,
       "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 128256, "max_position_embeddings": 131072})"},
+    ShippedModel{"meta-llama/Llama-3.2-1B", "hub config.json", R"({
+      "model_type": "llama", "hidden_size": 2048, "intermediate_size": 8192, "num_hidden_layers": 16,
+      "num_attention_heads": 32, "num_key_value_heads": 8, "head_dim": 64, "vocab_size": 128256,
+      "max_position_embeddings": 131072, "tie_word_embeddings": true})"},
+    ShippedModel{"meta-llama/Llama-3.2-3B", "hub config.json", R"({
+      "model_type": "llama", "hidden_size": 3072, "intermediate_size": 8192, "num_hidden_layers": 28,
+      "num_attention_heads": 24, "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 128256,
+      "max_position_embeddings": 131072, "tie_word_embeddings": true})"},
     ShippedModel{"meta-llama/Llama-3.3-70B-Instruct", "hub config.json", R"({
       "model_type": "llama", "hidden_size": 8192, "intermediate_size": 28672, "num_hidden_layers": 80,
       "num_attention_heads": 64, "num_key_value_heads": 8, "vocab_size": 128256, "max_position_embeddings": 131072})"},
@@ -107,6 +133,9 @@ inline constexpr std::array kModels{
       "model_type": "phi3", "hidden_size": 3072, "intermediate_size": 8192, "num_hidden_layers": 32,
       "num_attention_heads": 32, "num_key_value_heads": 32, "vocab_size": 32064, "max_position_embeddings": 4096,
       "sliding_window": 2047})"},
+    ShippedModel{"microsoft/phi-4", "hub config.json; arXiv:2412.08905", R"({
+      "model_type": "phi3", "hidden_size": 5120, "intermediate_size": 17920, "num_hidden_layers": 40,
+      "num_attention_heads": 40, "num_key_value_heads": 10, "vocab_size": 100352, "max_position_embeddings": 16384})"},
     ShippedModel{"mistralai/Ministral-8B-Instruct-2410", "hub config.json", R"({
       "model_type": "mistral", "hidden_size": 4096, "intermediate_size": 12288, "num_hidden_layers": 36,
       "num_attention_heads": 32, "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 131072,
@@ -118,6 +147,10 @@ inline constexpr std::array kModels{
       "model_type": "mistral", "hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32,
       "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 32000, "max_position_embeddings": 32768,
       "sliding_window": 4096})"},
+    ShippedModel{"mistralai/Mixtral-8x22B-v0.1", "hub config.json", R"({
+      "model_type": "mixtral", "hidden_size": 6144, "intermediate_size": 16384, "num_local_experts": 8,
+      "num_experts_per_tok": 2, "num_hidden_layers": 56, "num_attention_heads": 48, "num_key_value_heads": 8,
+      "vocab_size": 32000, "max_position_embeddings": 65536})"},
     ShippedModel{"mistralai/Mixtral-8x7B-v0.1", "hub config.json; arXiv:2401.04088", R"({
       "model_type": "mixtral", "hidden_size": 4096, "intermediate_size": 14336, "num_local_experts": 8,
       "num_experts_per_tok": 2, "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8,

@@ -1,6 +1,5 @@
 #include "oracle/platform.hpp"
 
-#include "oracle/batch_shape.hpp"
 #include "oracle/oracle_error.hpp"
 
 #include <fmt/format.h>
@@ -158,24 +157,6 @@ HostTimes::HostTimes(const Platform& platform, std::uint32_t dense_layers, std::
   launch_[static_cast<int>(GraphMode::kFull)] = bind(platform.launch_full, platform.lead_full);
   launch_[static_cast<int>(GraphMode::kPiecewise)] = bind(platform.launch_piecewise, platform.lead_piecewise);
   launch_[static_cast<int>(GraphMode::kNone)] = bind(platform.launch_none, platform.lead_none);
-}
-
-HostTime HostTimes::step(const BatchShape& shape, GraphMode mode) const {
-  HostTime host;
-  const double requests = shape.requests();
-  host.schedule = platform_.schedule + platform_.schedule_per_request * requests;
-  host.update = platform_.update + platform_.update_per_request * requests;
-  if (shape.empty()) return host;
-  const Launch& launch = launch_[static_cast<int>(mode)];
-  host.launch = launch.launch;
-  host.launch_lead = launch.lead;
-  host.sample = platform_.sample + platform_.sample_per_request * requests;
-  if (shape.logits_rows == 1) {
-    host.delivery = platform_.delivery_single;
-  } else if (shape.logits_rows > 1) {
-    host.delivery = platform_.delivery + platform_.delivery_per_request * shape.logits_rows;
-  }
-  return host;
 }
 
 RequestCost HostTimes::request(std::uint32_t prompt_tokens) const {

@@ -123,7 +123,7 @@ double RooflineOracle::attention_seconds(const BatchShape& shape) const {
 }
 
 void RooflineOracle::do_cost(const BatchShape& shape, DeviceState, StepCost& answer) const {
-  answer.host = host_.step(shape, graphs_.mode(shape));
+  host_.step(shape, graphs_.mode(shape), answer.host);
   const std::uint32_t tokens = shape.tokens();
   if (tokens == 0) return;
   const bool tabled = tokens < token_table_.size();

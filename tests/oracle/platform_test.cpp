@@ -15,6 +15,12 @@ namespace {
 using test::equal_decodes;
 constexpr double kMs = 1e-3;
 
+HostTime step_of(const HostTimes& times, const BatchShape& shape, GraphMode mode) {
+  HostTime host;
+  times.step(shape, mode, host);
+  return host;
+}
+
 TEST(CudaGraphs, DefaultSizesAndPadding) {
   const std::vector<std::uint32_t> sizes = CudaGraphs::default_sizes(1024, 8192);
   EXPECT_EQ(sizes.size(), 51u);  // 3 + 32 + 16, as the engine lists them
@@ -47,22 +53,22 @@ TEST(CudaGraphs, ModeByCompositionAndTokens) {
 
 TEST(Platforms, H200VmGivesTheMeasuredMedians) {
   const HostTimes dense(find_platform("h200-vm"), 32, 0);
-  const HostTime full = dense.step(equal_decodes(32, 500), GraphMode::kFull);
+  const HostTime full = step_of(dense, equal_decodes(32, 500), GraphMode::kFull);
   EXPECT_NEAR(full.schedule, (0.08 + 0.016 * 32) * kMs, 1e-12);
   EXPECT_NEAR(full.update, (0.08 + 0.009 * 32) * kMs, 1e-12);
   EXPECT_NEAR(full.launch, 1.6 * kMs, 1e-12);
   EXPECT_NEAR(full.launch_lead, 1.6 * kMs, 1e-12);
   EXPECT_NEAR(full.delivery, (1.0 + 0.028 * 32) * kMs, 1e-12);
-  EXPECT_NEAR(dense.step(equal_decodes(1, 500), GraphMode::kFull).delivery, 0.7 * kMs, 1e-12);
-  EXPECT_NEAR(dense.step(equal_decodes(1, 500), GraphMode::kPiecewise).launch, 10.0 * kMs, 1e-12);
-  const HostTime none = dense.step(equal_decodes(1, 500), GraphMode::kNone);
+  EXPECT_NEAR(step_of(dense, equal_decodes(1, 500), GraphMode::kFull).delivery, 0.7 * kMs, 1e-12);
+  EXPECT_NEAR(step_of(dense, equal_decodes(1, 500), GraphMode::kPiecewise).launch, 10.0 * kMs, 1e-12);
+  const HostTime none = step_of(dense, equal_decodes(1, 500), GraphMode::kNone);
   EXPECT_NEAR(none.launch, 29.5 * kMs, 1e-12);
   EXPECT_NEAR(none.launch_lead, 2.5 * kMs, 1e-12);
   const HostTimes experts(find_platform("h200-vm"), 0, 48);
-  EXPECT_NEAR(experts.step(equal_decodes(1, 500), GraphMode::kFull).launch, 3.1 * kMs, 1e-12);
-  EXPECT_NEAR(experts.step(equal_decodes(1, 500), GraphMode::kPiecewise).launch, 15.0 * kMs, 1e-12);
-  EXPECT_NEAR(experts.step(equal_decodes(1, 500), GraphMode::kNone).launch, 89.9 * kMs, 1e-12);
-  EXPECT_NEAR(experts.step(equal_decodes(1, 500), GraphMode::kNone).launch_lead, 7.7 * kMs, 1e-12);
+  EXPECT_NEAR(step_of(experts, equal_decodes(1, 500), GraphMode::kFull).launch, 3.1 * kMs, 1e-12);
+  EXPECT_NEAR(step_of(experts, equal_decodes(1, 500), GraphMode::kPiecewise).launch, 15.0 * kMs, 1e-12);
+  EXPECT_NEAR(step_of(experts, equal_decodes(1, 500), GraphMode::kNone).launch, 89.9 * kMs, 1e-12);
+  EXPECT_NEAR(step_of(experts, equal_decodes(1, 500), GraphMode::kNone).launch_lead, 7.7 * kMs, 1e-12);
 }
 
 TEST(Platforms, RequestCostsInputAndHashing) {
@@ -72,7 +78,7 @@ TEST(Platforms, RequestCostsInputAndHashing) {
 }
 
 TEST(Platforms, EmptyBatchCostsScheduleAndUpdateOnly) {
-  const HostTime host = HostTimes(find_platform("h200-vm"), 32, 0).step(BatchShape{}, GraphMode::kFull);
+  const HostTime host = step_of(HostTimes(find_platform("h200-vm"), 32, 0), BatchShape{}, GraphMode::kFull);
   EXPECT_NEAR(host.schedule, 0.08 * kMs, 1e-12);
   EXPECT_NEAR(host.update, 0.08 * kMs, 1e-12);
   EXPECT_EQ(host.launch + host.launch_lead + host.sample + host.delivery, 0);
@@ -82,7 +88,7 @@ TEST(Platforms, LeadIsNeverLongerThanTheLaunch) {
   Platform platform;
   set_platform_term(platform, "lead_none", 5);
   set_platform_term(platform, "launch_none", 2);
-  EXPECT_EQ(HostTimes(platform, 1, 0).step(equal_decodes(1, 1), GraphMode::kNone).launch_lead, 2);
+  EXPECT_EQ(step_of(HostTimes(platform, 1, 0), equal_decodes(1, 1), GraphMode::kNone).launch_lead, 2);
 }
 
 TEST(Platforms, NoneIsZeroAndBareMetalIsFasterThanTheVm) {

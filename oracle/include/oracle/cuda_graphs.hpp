@@ -1,11 +1,11 @@
 #pragma once
 
+#include "oracle/batch_shape.hpp"
+
 #include <cstdint>
 #include <vector>
 
 namespace dooly::oracle {
-
-struct BatchShape;
 
 /// How the engine launches a forward pass.
 enum class GraphMode : std::uint8_t {
@@ -23,7 +23,11 @@ class CudaGraphs {
   /// 1, 2, 4, 8 … 256 by 8, 272 … by 16, up to min(512, 2 × max_num_seqs, max_num_batched_tokens).
   static std::vector<std::uint32_t> default_sizes(std::uint32_t max_num_seqs, std::uint32_t max_num_batched_tokens);
 
-  GraphMode mode(const BatchShape& shape) const;
+  GraphMode mode(const BatchShape& shape) const {
+    if (shape.tokens() > largest_) return GraphMode::kNone;
+    // Chunks of one token each (a prompt's last one) run as decodes do.
+    return shape.prefill_tokens == shape.prefills.size() ? GraphMode::kFull : GraphMode::kPiecewise;
+  }
 
   /// Tokens that are computed for a batch of `tokens`: the next capture size, or `tokens` itself above the largest.
   std::uint32_t padded(std::uint32_t tokens) const { return tokens < padded_.size() ? padded_[tokens] : tokens; }

@@ -47,6 +47,6 @@ MemoryPlan plan_memory(const ModelConfig& model, const Gpu& gpu, const MemorySet
 double activation_peak_bytes(const ModelConfig& model, const MemorySettings& settings);
 
 /// Memory outside of the tensor library: CUDA context growth, cuBLAS, and with tensor parallelism NCCL's buffers.
-double overhead_bytes(const ModelConfig& model, const MemorySettings& settings);
+double overhead_bytes(const ModelConfig& model, const Gpu& gpu, const MemorySettings& settings);
 
 }  // namespace dooly::oracle

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "oracle/batch_shape.hpp"
 #include "oracle/cuda_graphs.hpp"
 #include "oracle/step_cost.hpp"
 
@@ -9,8 +10,6 @@
 #include <string_view>
 
 namespace dooly::oracle {
-
-struct BatchShape;
 
 /// Time to launch one forward pass: fixed + per_layer × dense layers + per_moe_layer × layers of experts, seconds.
 struct LaunchTerm {
@@ -69,7 +68,22 @@ class HostTimes {
   HostTimes() = default;  ///< all zero
   HostTimes(const Platform& platform, std::uint32_t dense_layers, std::uint32_t moe_layers);
 
-  HostTime step(const BatchShape& shape, GraphMode mode) const;
+  /// Inline: part of every answer in the simulator's innermost loop.
+  void step(const BatchShape& shape, GraphMode mode, HostTime& host) const {
+    const double requests = shape.requests();
+    host.schedule = platform_.schedule + platform_.schedule_per_request * requests;
+    host.update = platform_.update + platform_.update_per_request * requests;
+    if (shape.empty()) return;
+    const Launch& launch = launch_[static_cast<int>(mode)];
+    host.launch = launch.launch;
+    host.launch_lead = launch.lead;
+    host.sample = platform_.sample + platform_.sample_per_request * requests;
+    if (shape.logits_rows > 1) {
+      host.delivery = platform_.delivery + platform_.delivery_per_request * shape.logits_rows;
+    } else if (shape.logits_rows == 1) {
+      host.delivery = platform_.delivery_single;
+    }
+  }
   RequestCost request(std::uint32_t prompt_tokens) const;
 
  private:
