@@ -76,6 +76,8 @@ std::uint32_t Engine::next_tokens(const Slot& s, std::uint32_t budget) const {
 /// either stand behind them or fit whatever the order.
 bool Engine::can_grow_in_bulk() const {
   if (budget_ < decodes_.count()) return false;
+  // After a pause every token is known, so keys are given at allocation: not what steady decodes assume.
+  if (config_.async_scheduling && batches_.empty() && decodes_.count() > 0) return false;
   std::uint64_t tokens = decodes_.count();
   std::uint64_t blocks = decodes_.blocks_needed();
   bool in_order = true;

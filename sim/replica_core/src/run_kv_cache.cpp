@@ -65,7 +65,7 @@ RunKvCache::Hit RunKvCache::look_up(const KvRequest& request) const {
 
 std::uint32_t RunKvCache::find(const KvRequest& request) {
   const bool same = pending_slot_ == request.slot && pending_version_ == blocks_.version() && pending_known_ == request.known &&
-                    requests_[request.slot].run == 0;
+                    pending_hit_.own == 0 && requests_[request.slot].run == 0;
   if (!same) {
     pending_hit_ = look_up(request);
     pending_slot_ = request.slot;
