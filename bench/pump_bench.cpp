@@ -1,9 +1,9 @@
 // Cost of one event in the pump, and of one flow in the fabric.
 #include "sim/event_pump.hpp"
 #include "sim/fabric.hpp"
+#include "sim/plain_clock.hpp"
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include <benchmark/benchmark.h>
@@ -23,28 +23,6 @@ class Numbers {
 
  private:
   std::uint64_t state_;
-};
-
-/// A network without flows.
-class PlainClock final : public NetworkClock {
- public:
-  explicit PlainClock(EventPump& pump) : pump_(pump) { pump.attach(*this); }
-  double now_s() const override { return now_s_; }
-  double next_activity_s() override { return kNever; }
-  bool has_unreported_ends() const override { return false; }
-  void call_at(double time_s) override { asked_s_ = time_s < asked_s_ ? time_s : asked_s_; }
-  void run() override {
-    while (asked_s_ < kNever) {
-      now_s_ = asked_s_;
-      asked_s_ = kNever;
-      pump_.advance();
-    }
-  }
-
- private:
-  EventPump& pump_;
-  double now_s_ = 0;
-  double asked_s_ = kNever;
 };
 
 /// Replicas that take turns of 8 to 12 ms.

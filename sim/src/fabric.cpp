@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <xbt/log.h>
 #include <simgrid/kernel/Timer.hpp>
 #include <simgrid/kernel/resource/Model.hpp>
 #include <simgrid/s4u.hpp>

@@ -1,6 +1,6 @@
 #include "sim/event_pump.hpp"
 
-#include "plain_clock.hpp"
+#include "sim/plain_clock.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -125,7 +125,7 @@ TEST(Fabric, TwoFlowsIntoOneNicHalveIt) {
   bench.flow(1, 2, 2 * kSecondOfNic);
   // Both get 1/2 until 2 s; the second has one NIC second left and gets all of it.
   expect_times(bench.run(), {2, 3});
-  EXPECT_EQ(bench.fabric.stats().max_concurrent, 1U);  // one has ended when the next starts
+  EXPECT_EQ(bench.fabric.stats().max_concurrent, 2U);
 }
 
 TEST(Fabric, OppositeDirectionsDoNotCompete) {

@@ -5,7 +5,7 @@
 
 namespace dooly::sim {
 
-/// A clock of a network in which nothing ever happens.
+/// The clock of a network in which nothing ever happens: drives a pump without SimGrid, for tests and benchmarks.
 class PlainClock final : public NetworkClock {
  public:
   explicit PlainClock(EventPump& pump) : pump_(pump) { pump.attach(*this); }
