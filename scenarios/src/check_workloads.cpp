@@ -17,7 +17,7 @@ std::string value_text(const Value& value, Dimension dimension) {
 
 }  // namespace
 
-bool has_classes(std::string_view format) { return format == "dooly" || format == "burstgpt"; }
+bool has_classes(std::string_view format) { return format == "dooly"; }
 
 bool Checker::has_row_classes() const {
   return std::any_of(scenario_.workloads.begin(), scenario_.workloads.end(), [](const WorkloadSpec& workload) {

@@ -9,6 +9,7 @@ namespace {
 constexpr double kMany = 1e9;         // no count in a scenario is larger
 constexpr double kMostTokens = 1e8;   // of one request
 constexpr double kLongest = 1e9;     // seconds, some thirty years
+constexpr double kSlowestRate = 1e-9;
 constexpr double kFastestRate = 1e9;
 constexpr double kFastestLink = 1e15;
 constexpr double kLargestInteger = 9007199254740992.0;  // 2^53: exact in every reader of JSON and YAML
@@ -44,7 +45,7 @@ Key quantity(std::string_view name, Dimension dimension, double min, double max,
 }
 Key time(std::string_view name, std::string_view help) { return quantity(name, Dimension::kTime, 0, kLongest, help); }
 Key rate(std::string_view name, std::string_view help) {
-  return quantity(name, Dimension::kRate, 0, kFastestRate, help).above_min();
+  return quantity(name, Dimension::kRate, kSlowestRate, kFastestRate, help);
 }
 Key bandwidth(std::string_view name, std::string_view help) {
   return quantity(name, Dimension::kBandwidth, 0, kFastestLink, help).above_min();
@@ -86,7 +87,7 @@ Object scenario_object() {
           objects("workload", "workload", "The requests: one stream, or a list of named ones that are merged.")
               .required()
               .single_ok()
-              .items(1, 1000),
+              .items(1, 255),
           object("cluster", "cluster", "The machines. The short form writes `gpu` instead."),
           objects("pools", "pool", "The replicas. The short form writes `model`, `tp`, `replicas` instead.")
               .items(1, 1000),
@@ -159,9 +160,9 @@ Object trace_object() {
               .required(),
           path("path", "The file (servegen: the clients' rates).").required(),
           path("lengths", "The clients' length distributions.").required().only("format", {"servegen"}),
-          number("speedup", 0, 1e6, "Divides every gap between arrivals.").above_min().def("1"),
+          number("speedup", 1e-6, 1e6, "Divides every gap between arrivals.").def("1"),
           integer("limit", 1, kLargestInteger, "At most so many requests of the file.").unset("null"),
-          integer("loop", 1, kMany, "How many times the trace is played, one after another.").def("1"),
+          integer("loop", 1, 16777216, "How many times the trace is played, one after another.").def("1"),
           duration_key("Arrivals stop there."),
           choice("too_long", {"reject", "truncate"}, "A request beyond `max_model_len`: reject it or cut its prompt.")
               .def("reject"),
@@ -222,8 +223,7 @@ Object arrivals_object() {
                  "`at_once`: all at time 0.")
               .required(),
           rate("rate", "Mean arrival rate.").required().only("process", {"poisson", "gamma", "constant", "bursts"}),
-          number("cv", 0, 1000, "Coefficient of variation of the gaps; 1 is Poisson.")
-              .above_min()
+          number("cv", 0.01, 100, "Coefficient of variation of the gaps; 1 is Poisson.")
               .required()
               .only("process", {"gamma"}),
           integer("size", 1, kMany, "Requests of a burst.").required().only("process", {"bursts"}),
