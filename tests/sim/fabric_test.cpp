@@ -337,7 +337,9 @@ TEST(Fabric, ASecondOneInAProcessIsRefused) {
 TEST(Fabric, LeavesSignalsToTheProgram) {
   const auto mine = [](int) {};
   std::signal(SIGINT, mine);
-  const Bench bench(ClusterOf{}.plan());
+  Bench bench(ClusterOf{}.plan());
+  bench.flow(0, 1, 1000);
+  bench.run();
   EXPECT_EQ(std::signal(SIGINT, SIG_DFL), static_cast<void (*)(int)>(mine));
 }
 

@@ -24,7 +24,7 @@ namespace dooly::sim {
 /// and 4.
 class Fabric final : public Network, private NetworkClock, private EventSink {
  public:
-  /// Builds the platform and makes its clock the pump's, which must outlive the last call of run().
+  /// Builds the platform and makes its clock the pump's. The pump must outlive the fabric and not run after it.
   Fabric(PortPlan plan, EventPump& pump);
   ~Fabric() override;
 
