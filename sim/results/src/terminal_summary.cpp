@@ -51,6 +51,10 @@ std::string compact(std::uint64_t value) {
   return value < 1000 ? std::to_string(value) : compact(static_cast<double>(value));
 }
 
+std::string counted(std::uint64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", compact(count), noun, count == 1 ? "" : "s");
+}
+
 std::string percent(double share) {
   if (share > 0 && share < 0.001) return "<0.1 %";
   if (share < 1 && share > 0.999) return ">99.9 %";
@@ -159,17 +163,17 @@ void add_pools(Page& page, const RunTotals& run) {
   for (const PoolTotals& pool : run.pools) {
     const PoolFigures load = pool_figures(pool.replicas, pool.kv_blocks, run.simulated_s);
     const std::size_t replicas = pool.replicas.size();
-    page.line("pool", fmt::format("{}: {} {}, busy {}, {} iterations of {} requests and {} tokens", pool.name,
-                                  compact(std::uint64_t{replicas}), replicas == 1 ? "replica" : "replicas",
-                                  percent(1 - load.idle_share), compact(load.iterations), compact(load.mean_requests),
+    page.line("pool", fmt::format("{}: {}, busy {}, {} (on average {} requests, {} tokens)", pool.name,
+                                  counted(replicas, "replica"), percent(1 - load.idle_share),
+                                  counted(load.iterations, "iteration"), compact(load.mean_requests),
                                   compact(load.mean_tokens)));
-    page.line("", fmt::format("KV use mean {}, peak {} of {} blocks; prefix hits {}; {} preemptions",
-                              percent(load.kv_mean_share), percent(load.kv_peak_share), compact(pool.kv_blocks),
-                              percent(load.prefix_hit_share), compact(load.preemptions)));
+    page.line("", fmt::format("KV use mean {}, peak {} of {} blocks; prefix hits {}; {}", percent(load.kv_mean_share),
+                              percent(load.kv_peak_share), compact(pool.kv_blocks), percent(load.prefix_hit_share),
+                              counted(load.preemptions, "preemption")));
   }
   if (run.network.flows == 0) return;
   page.line("network",
-            fmt::format("{} flows, {}, at most {} at once, mean {}/s", compact(run.network.flows),
+            fmt::format("{}, {}, at most {} at once, mean {}/s", counted(run.network.flows, "flow"),
                         bytes(run.network.bytes), compact(run.network.max_concurrent),
                         run.network.flow_seconds > 0 ? bytes(run.network.bytes / run.network.flow_seconds) : "-"));
 }
