@@ -12,7 +12,7 @@ Engine::Engine(const EngineConfig& config, sdk::SchedulerPolicy& policy, std::un
       decodes_(config.groups.front().block_size),
       waiting_(config.by_priority),
       skipped_(config.by_priority),
-      steady_by_class_(config.request_classes, 0) {
+      steady_by_class_(1, 0) {
   bulk_ = cache_->grows_in_bulk() && config.max_num_seqs <= config.max_num_batched_tokens;
   limits_ = {.max_num_batched_tokens = config.max_num_batched_tokens,
              .max_num_seqs = config.max_num_seqs,
@@ -96,6 +96,7 @@ void Engine::add(const ReplicaRequest& request) {
   s.tag = request.tag;
   s.state = State::kWaiting;
   s.request_class = request.request_class;
+  if (s.request_class >= steady_by_class_.size()) steady_by_class_.resize(s.request_class + std::size_t{1}, 0);
   s.priority = request.priority;
   s.prompt = request.prompt;
   s.output = request.output;

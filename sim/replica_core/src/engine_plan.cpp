@@ -134,7 +134,8 @@ sdk::PrefixHit Engine::find_prefix(sdk::RequestId waiting) {
   switch (s.remote_kv.load) {
     case RemoteKv::Load::kNone: break;
     case RemoteKv::Load::kPromptOnce:
-      s.remote = s.loaded ? 0 : s.prompt - s.hit;
+      s.remote = s.remote_kv.tokens > 0 ? beyond(s.remote_kv.tokens) : s.prompt - s.hit;
+      if (s.loaded) s.remote = 0;
       asynchronous = true;
       break;
     case RemoteKv::Load::kAlways:

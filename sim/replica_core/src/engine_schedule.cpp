@@ -36,6 +36,8 @@ void Engine::begin_call(double now_s) {
   batch_ = batch.get();
   batch_->call = call_;
   batch_->decodes = 0;
+  batch_->decodes_by_class.clear();
+  batch_->preempted = 0;
   batch_->entries.clear();
   batch_->ending.clear();
   batch_->detached.clear();
@@ -219,7 +221,7 @@ void Engine::make_explicit(std::uint32_t index, bool grown) {
   for (const auto& batch : batches_) {
     if (batch->call < s.steady_from || (s.state == State::kEnding && batch->call > s.ending_call)) continue;
     --batch->decodes;
-    if (config_.request_classes > 1) --batch->decodes_by_class[s.request_class];
+    if (s.request_class < batch->decodes_by_class.size()) --batch->decodes_by_class[s.request_class];
     if (s.state == State::kEnding && s.ending_call == batch->call) continue;
     batch->detached.push_back(
         {.slot = index, .generation = s.generation, .tokens = 1, .order = s.order, .samples = true});
@@ -325,6 +327,7 @@ void Engine::preempt_core(std::uint32_t index, bool grown) {
   s.allocated = 0;
   ++s.preemptions;
   ++preemptions_;
+  if (in_call_) ++batch_->preempted;
   waiting_.push_front(index, rank(s));
 }
 
@@ -421,7 +424,7 @@ void Engine::commit_steady() {
   const std::uint32_t count = decodes_.count();
   Batch& batch = *batch_;
   batch.decodes = count;
-  if (config_.request_classes > 1) batch.decodes_by_class = steady_by_class_;
+  if (steady_by_class_.size() > 1) batch.decodes_by_class = steady_by_class_;
   batch.shape.decodes += count;
   batch.shape.decode_context += decodes_.context();
   batch.shape.decode_context_squares += decodes_.context_squares();

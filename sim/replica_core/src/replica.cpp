@@ -111,7 +111,7 @@ void Replica::run_turn() {
   wait_for_result_ = true;
   const Batch& oldest = engine_.oldest_batch();
   next_turn_s_ = std::max(host_s_, oldest.ready_s) + oldest.update_s;
-  if (fast_forward_) plan_ahead();
+  if (fast_forward_ && listener_ == nullptr) plan_ahead();
 }
 
 void Replica::read_inputs() {
@@ -139,6 +139,7 @@ bool Replica::schedule_step() {
   }
   for (const Engine::LoadStart& load : engine_.loads_started())
     observer_.load_started(load.tag, load.local, load.remote, begin_s);
+  if (listener_ != nullptr) listener_->decided(batch, begin_s);
   const bool ran = batch.tokens > 0;
   const bool room = engine_.batches_in_flight() < engine_.config().depth();
   wait_for_result_ = !(room && (ran || engine_.has_requests()));
@@ -159,6 +160,7 @@ void Replica::launch(Batch& batch) {
   device_end_s_ = times.ready_s;
   account_blocks(batch.start_s);
   if (!empty) account_step(batch.shape, cost);
+  if (listener_ != nullptr) batch.cost = cost;
 }
 
 /// The device's regime moves towards `sustained_when_busy` while it computes and back while it idles. First-order lag
@@ -186,6 +188,7 @@ void Replica::finish_result(Batch& batch) {
   if (batch.decodes > 0) report_gaps(batch, client_s - client_s_);
   stats_.output_tokens += batch.decodes;
   if (!empty) account_time(batch.shape, engine_s);
+  if (listener_ != nullptr && !empty) listener_->iteration(batch, engine_s);
   account_blocks(engine_s);
   const auto events = engine_.read_result(client_s);
   client_s_ = client_s;
@@ -206,7 +209,7 @@ void Replica::finish_result(Batch& batch) {
 }
 
 void Replica::report_gaps(const Batch& batch, double gap_s) {
-  if (engine_.config().request_classes == 1) {
+  if (batch.decodes_by_class.empty()) {
     observer_.token_gaps(0, gap_s, batch.decodes);
     return;
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "oracle/batch_shape.hpp"
+#include "oracle/step_cost.hpp"
 
 #include <cstdint>
 #include <vector>
@@ -20,7 +21,7 @@ struct BatchEntry {
 struct Batch {
   std::uint64_t call = 0;                        ///< number of the scheduling call, from 0
   std::uint32_t decodes = 0;                     ///< steady decodes that will yield a token
-  std::vector<std::uint32_t> decodes_by_class;   ///< only with several request classes
+  std::vector<std::uint32_t> decodes_by_class;   ///< empty while only class 0 has been seen
   std::vector<BatchEntry> entries;               ///< in scheduling order
   std::vector<BatchEntry> ending;                ///< of the steady decodes, those that end with this batch
   std::vector<BatchEntry> detached;              ///< were steady decodes when scheduled and have been preempted since
@@ -36,6 +37,8 @@ struct Batch {
   double update_s = 0;    ///< host time to process the result
   double delivery_s = 0;
   double device_s = 0;
+  oracle::StepCost cost;              ///< kept only while somebody listens to iterations
+  std::uint32_t preempted = 0;
   bool pure_decode() const { return entries.empty() && ending.empty() && detached.empty(); }
 };
 

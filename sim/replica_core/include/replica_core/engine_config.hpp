@@ -34,7 +34,6 @@ struct EngineConfig {
   bool has_connector = false;                      ///< KV comes from or goes to other replicas
   bool defer_block_free = false;                   ///< asynchronous scheduling with a consuming connector
   bool grant_output_lengths = false;               ///< policies see true output lengths
-  std::uint32_t request_classes = 1;
 
   std::uint32_t depth() const { return async_scheduling ? 2 : 1; }
 };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "replica_core/batch.hpp"
 #include "replica_core/gap_histogram.hpp"
 #include "replica_core/replica_request.hpp"
 
@@ -28,6 +29,16 @@ class ReplicaObserver {
   virtual void load_started(RequestTag request, std::uint32_t local, std::uint32_t tokens, double now_s) = 0;
   /// `count` gaps between consecutive tokens of requests of one class, as the client sees them.
   virtual void token_gaps(std::uint16_t request_class, double gap_s, std::uint64_t count) = 0;
+};
+
+/// Sees every iteration and every scheduling call of a replica; costs the replica its short cuts.
+class IterationListener {
+ public:
+  virtual ~IterationListener() = default;
+  /// The batch's result has just been processed, at end_s.
+  virtual void iteration(const Batch& batch, double end_s) = 0;
+  /// A scheduling call has been made at now_s.
+  virtual void decided(const Batch& batch, double now_s) = 0;
 };
 
 /// Sums over the life of one replica, kept by the replica itself.

@@ -49,6 +49,9 @@ class Replica {
   /// Looks ahead over steps that change no batch (default). Off: every step is a turn; for tests.
   void set_fast_forward(bool on) { fast_forward_ = on; }
 
+  /// Reports every iteration and call from now on; null: nobody. Steps are then made one by one.
+  void listen(IterationListener* listener) { listener_ = listener; }
+
   // --- state, as of the last catch_up or turn
   std::uint32_t running() const { return engine_.running_total(); }
   std::uint32_t waiting() const;  ///< in the engine's queues or on the way to them
@@ -109,6 +112,7 @@ class Replica {
   const oracle::LatencyOracle& oracle_;
   oracle::LatencyOracle::ClockModel clock_model_;
   ReplicaObserver& observer_;
+  IterationListener* listener_ = nullptr;
   std::deque<Incoming> inbox_;
   double input_ready_s_ = 0;   ///< the input thread is busy hashing until then
   double host_s_ = 0;          ///< clock of the engine loop

@@ -19,7 +19,7 @@ struct RemoteKv {
     kImmediate     ///< `tokens`, there at once, at every admission
   };
   Load load = Load::kNone;
-  std::uint32_t tokens = 0;
+  std::uint32_t tokens = 0;           ///< kPromptOnce: 0 = the whole prompt
   std::uint32_t unknown_lookups = 0;  ///< that many look-ups answer "not yet known"
   bool hold_blocks = false;           ///< after it finished its blocks stay until Replica::release_held (prefill side)
 };
