@@ -108,14 +108,13 @@ void Checker::check_oracles() {
 
 void Checker::check_platform() {
   const Value& host = root_["platform"]["host"];
-  if (!host.is_valid) return;
   for (const auto& [name, term] : host.members) {
-    if (names_.platform_terms.empty()) break;
     Value named = term;
+    named.is_valid = true;
     named.text = name;
     known_name(named, names_.platform_terms, "host time");
   }
-  if (host.members.empty() && host.text != "default" && host.text != "none") {
+  if (host.is_valid && host.members.empty() && host.text != "default" && host.text != "none") {
     std::vector<std::string> known = names_.platforms;
     if (known.empty()) return;
     for (const char* word : {"none", "default"})

@@ -18,7 +18,10 @@ constexpr std::size_t kMaxValues = 200'000;
 /// Builds the tree from yaml-cpp's events, which carry marks and show what its own tree hides (duplicates, `<<`).
 class TreeBuilder final : public YAML::EventHandler {
  public:
-  TreeBuilder(std::size_t source, std::vector<Problem>& problems) : source_(source), problems_(problems) {}
+  TreeBuilder(std::string_view text, std::size_t source, std::vector<Problem>& problems)
+      : text_(text),
+        source_(source),
+        problems_(problems) {}
 
   Node take() { return std::move(root_); }
 
@@ -39,6 +42,7 @@ class TreeBuilder final : public YAML::EventHandler {
     if (tag != "?" && tag != "!" && !tag.empty()) refuse_tag(mark, tag);
     Node node = Node::scalar(at(mark), value);
     node.quoted = tag == "!";
+    if (node.quoted && !is_closed(mark)) throw Problem{at(mark), path(), "not valid YAML: quote without an end"};
     place(std::move(node));
   }
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
@@ -78,12 +82,28 @@ class TreeBuilder final : public YAML::EventHandler {
   void refuse_tag(const YAML::Mark& mark, const std::string& tag) const {
     throw Problem{at(mark), path(), "tags are not supported, got " + tag};
   }
+  /// yaml-cpp takes the end of the file for the end of a quoted scalar.
+  bool is_closed(const YAML::Mark& mark) const {
+    std::size_t i = static_cast<std::size_t>(std::max(mark.pos, 0));
+    if (i >= text_.size() || (text_[i] != '\'' && text_[i] != '"')) return true;  // a block scalar
+    const char quote = text_[i];
+    for (++i; i < text_.size(); ++i) {
+      if (quote == '"' && text_[i] == '\\') {
+        ++i;
+      } else if (text_[i] == quote) {
+        const bool is_escaped = quote == '\'' && i + 1 < text_.size() && text_[i + 1] == quote;
+        if (!is_escaped) return true;
+        ++i;
+      }
+    }
+    return false;
+  }
   bool wants_key() const { return !open_.empty() && open_.back().node.is_map() && !open_.back().has_key; }
 
   void open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, Node node) {
     refuse_anchor(mark, anchor);
     if (tag != "?" && tag != "!" && !tag.empty()) refuse_tag(mark, tag);
-    if (wants_key()) throw Problem{at(mark), path(), "a key must be a plain word"};
+    if (wants_key()) throw Problem{at(mark), path(), "a key must be a plain word (or a bracket is not closed)"};
     if (open_.size() >= kMaxDepth)
       throw Problem{at(mark), "", "nested deeper than " + std::to_string(kMaxDepth) + " levels"};
     open_.push_back(Open{std::move(node), {}, {}, false, false});
@@ -109,7 +129,7 @@ class TreeBuilder final : public YAML::EventHandler {
     }
   }
   void take_key(Node& node) {
-    if (!node.is_scalar()) throw Problem{node.mark, path(), "a key must be a plain word"};
+    if (!node.is_scalar()) throw Problem{node.mark, path(), "a key must be a plain word (or a bracket is not closed)"};
     if (node.text == "<<" && !node.quoted)
       throw Problem{node.mark, path(), "merge keys (<<) are not supported; pools have `like`"};
     Open& map = open_.back();
@@ -122,6 +142,7 @@ class TreeBuilder final : public YAML::EventHandler {
       problems_.push_back({node.mark, path(), "key given twice, first on line " + std::to_string(first->mark.line)});
   }
 
+  std::string_view text_;
   std::size_t source_;
   std::vector<Problem>& problems_;
   std::vector<Open> open_;
@@ -144,19 +165,20 @@ void check_bytes(std::string_view text, std::size_t source) {
   }
 }
 
+/// Insertions, deletions, substitutions and swaps of neighbours that make `b` of `a`.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) last[j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
     row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) row[j] = std::min(row[j], before[j - 2] + 1);
     }
+    before.swap(last);
+    last.swap(row);
   }
-  return row[b.size()];
+  return last[b.size()];
 }
 
 }  // namespace
@@ -204,13 +226,14 @@ void Node::remove(std::string_view key) {
 Node parse_yaml(std::string_view text, std::size_t source, std::vector<Problem>& problems) {
   check_bytes(text, source);
   std::istringstream stream{std::string(text)};
-  TreeBuilder builder(source, problems);
-  TreeBuilder rest(source, problems);
+  TreeBuilder builder(text, source, problems);
+  TreeBuilder rest(text, source, problems);
   try {
     YAML::Parser parser(stream);
     if (!parser.HandleNextDocument(builder)) throw Problem{{source, 1, 1}, "", "is empty"};
     if (parser.HandleNextDocument(rest))
-      throw Problem{{source, 1, 1}, "", "holds several YAML documents; a scenario is one"};
+      throw Problem{
+          {source, 1, 1}, "", "holds several YAML documents, or text after the end of one; a scenario is one document"};
   } catch (const YAML::Exception& error) {
     throw Problem{{source, std::max(error.mark.line, 0) + 1, std::max(error.mark.column, 0) + 1},
                   "",

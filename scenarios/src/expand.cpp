@@ -169,7 +169,7 @@ void expand_pools(Node& scenario, std::vector<Problem>& problems) {
       problems.push_back({value->mark, std::string(key), "is the short form and cannot stand beside 'pools'"});
     } else {
       value->written_as = key;
-      Node& target = key == "tp" ? pool.add("parallel", Node::map(value->mark)) : pool;
+      Node& target = key == "tp" ? pool.add("parallel", Node::map(scenario.mark)) : pool;
       target.add(std::string(key), std::move(*value));
     }
     scenario.remove(key);

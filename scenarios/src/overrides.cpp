@@ -44,6 +44,10 @@ std::size_t other_writer(const Node& node, std::size_t own) {
   return 0;
 }
 
+bool has_members(const Key& key) {
+  return key.type == Type::kObject || key.type == Type::kOptions || key.type == Type::kTerms;
+}
+
 /// Follows the steps of one override through tree and schema.
 class Walk {
  public:
@@ -69,7 +73,7 @@ class Walk {
       normalise_value(value, *key, problems_);
       return write(node, member, step, std::move(value));
     }
-    if (!member && key->type == Type::kList) return refuse(step + 1, "is not there");
+    if (!member && !has_members(*key)) return refuse(step + 1, "has no member '" + set_.steps[step + 1] + "'");
     through_value(member ? *member : node.add(name, Node::map(node.mark)), *key, step + 1);
   }
 

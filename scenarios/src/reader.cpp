@@ -15,7 +15,7 @@ std::string joined(const std::string& path, std::string_view key) {
 }
 
 bool is_yaml_boolean(std::string_view text) {
-  constexpr std::array<std::string_view, 8> kWords = {"y", "n", "yes", "no", "on", "off", "true", "false"};
+  constexpr std::array<std::string_view, 6> kWords = {"yes", "no", "on", "off", "true", "false"};
   std::string lower(text);
   for (char& c : lower)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
@@ -42,7 +42,7 @@ bool is_node_ref(std::string_view text) {
 std::vector<std::string_view> known_keys(const Object& object) {
   std::vector<std::string_view> names;
   for (const Key& key : object.keys)
-    if (key.is_built && !key.is_short_form) names.push_back(key.name);
+    if (key.is_built) names.push_back(key.name);
   return names;
 }
 
