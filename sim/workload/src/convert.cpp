@@ -1,5 +1,6 @@
 #include "workload/convert.hpp"
 
+#include "instant_service.hpp"
 #include "trace_rows.hpp"
 #include "workload/trace_reader.hpp"
 #include "workload/workload.hpp"
@@ -13,9 +14,11 @@ namespace {
 
 std::uint64_t export_with(RequestSource& source, const TraceColumns& columns, TraceWriter::Encoding encoding, std::ostream& out) {
   TraceWriter writer(out, encoding, columns);
+  InstantService guard;
   Request request;
   while (source.next_arrival_s() < kNever) {
     source.take(request);
+    guard.check(request);
     writer.add(request, source.classes()[request.request_class]);
     if (request.ticket != kNoTicket) {
       source.finished(request.ticket, request.arrival_s, Outcome::kCompleted);

@@ -122,7 +122,7 @@ void ServegenPart::read_rates(const LengthsByClient& lengths) {
     const std::string_view pattern = cells[at[3]];
     window.weibull = pattern == "Weibull";
     if (!window.weibull && pattern != "Gamma" && pattern != "Exponential") refuse("pattern", "Gamma, Weibull or Exponential");
-    window.shape = pattern == "Exponential" ? 1 : number(4, 0.01, 1000);
+    window.shape = pattern == "Exponential" ? 1 : number(4, window.weibull ? 0.01 : 1e-6, 1e6);
     if (rate == 0 || lengths.count(*id) == 0) continue;
     window.mean_gap_s = 1 / rate;
     window.unit_mean = window.weibull ? exact_gamma(1 + 1 / window.shape) : window.shape;

@@ -1,5 +1,7 @@
 #include "workload/stats.hpp"
 
+#include "instant_service.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
@@ -140,9 +142,11 @@ void WorkloadStats::print(std::ostream& out, std::span<const std::string> classe
 
 void print_stats(RequestSource& source, std::ostream& out) {
   WorkloadStats stats;
+  InstantService guard;
   Request request;
   while (source.next_arrival_s() < kNever) {
     source.take(request);
+    guard.check(request);
     stats.add(request);
     if (request.ticket != kNoTicket) source.finished(request.ticket, request.arrival_s, Outcome::kCompleted);
   }

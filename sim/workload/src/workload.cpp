@@ -122,7 +122,7 @@ class MergedWorkload : public RequestSource {
   TraceColumns columns() const override {
     TraceColumns columns;
     for (const auto& part : parts_) columns = columns | part->columns();
-    columns.id = true;
+    columns.id = columns.request_class = true;
     return columns;
   }
 

@@ -11,8 +11,8 @@
 namespace dooly::workload {
 
 struct ConvertOptions {
-  std::filesystem::path input;
-  std::string format;   ///< empty: detected
+  std::filesystem::path input = {};
+  std::string format = {};   ///< empty: detected
   bool sort = false;    ///< accept rows in any order (the whole file is then held in memory); turns stay with their session
   TraceWriter::Encoding encoding = TraceWriter::Encoding::kCsv;
 };
