@@ -4,6 +4,7 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 
 namespace dooly::results {
@@ -115,35 +116,81 @@ Decimal shortest(double value) {
   return {s + (up ? 1 : 0), k};
 }
 
-constexpr auto kPairs = [] {
-  std::array<char, 200> pairs{};
-  for (std::size_t i = 0; i < 100; ++i) {
-    pairs[2 * i] = static_cast<char>('0' + i / 10);
-    pairs[2 * i + 1] = static_cast<char>('0' + i % 10);
-  }
-  return pairs;
-}();
-
-inline void write_pair(char* out, std::uint32_t value) { std::memcpy(out, kPairs.data() + std::size_t{2} * value, 2); }
-
-inline void write_eight(char* out, std::uint32_t value) {
-  const std::uint32_t high = value / 10000;
-  const std::uint32_t low = value % 10000;
-  write_pair(out, high / 100), write_pair(out + 2, high % 100);
-  write_pair(out + 4, low / 100), write_pair(out + 6, low % 100);
+/// The eight decimal digits of `value` < 10^8 as bytes 0 to 9, the first digit in the lowest byte: halves, quarters and
+/// digits are split side by side, with multiplications in place of divisions.
+inline std::uint64_t eight_digits(std::uint32_t value) {
+  const std::uint64_t halves = value / 10000 | std::uint64_t{value % 10000} << 32;
+  const std::uint64_t hundreds = (halves * 10486 >> 20) & 0x0000007F0000007F;
+  const std::uint64_t quarters = hundreds | (halves - 100 * hundreds) << 16;
+  const std::uint64_t tens = (quarters * 103 >> 10) & 0x000F000F000F000F;
+  return tens | (quarters - 10 * tens) << 8;
 }
 
-/// Digits of a number below 10^24 without leading zeros; returns how many.
-inline int write_digits(char* out, std::uint64_t value) {
-  char text[48];
-  write_eight(text + 16, static_cast<std::uint32_t>(value % 100000000));
-  const std::uint64_t rest = value / 100000000;
-  write_eight(text + 8, static_cast<std::uint32_t>(rest % 100000000));
-  write_eight(text, static_cast<std::uint32_t>(rest / 100000000));
-  int first = rest == 0 ? 16 : 6;  // 17 digits at most reach text[7]
-  while (first < 23 && text[first] == '0') ++first;
-  std::memcpy(out, text + first, 24);  // the caller has room; a fixed size is a few moves
-  return 24 - first;
+static_assert(std::endian::native == std::endian::little);
+constexpr std::uint64_t kZeroCharacters = 0x3030303030303030;
+
+/// The digits of a decimal as characters, without zeros at either end.
+struct Digits {
+  char text[48];  ///< with room for copies of a fixed size
+  int first;
+  int count;  ///< without zeros at the end
+  int with_zeros;  ///< and with them
+};
+
+/// `value` is not 0 and has at most 17 digits.
+inline void split(std::uint64_t value, Digits& digits) {
+  const std::uint64_t upper = value / 100000000;
+  const std::uint64_t top = upper / 100000000;
+  const std::uint64_t middle = eight_digits(static_cast<std::uint32_t>(upper % 100000000));
+  const std::uint64_t low = eight_digits(static_cast<std::uint32_t>(value % 100000000));
+  digits.text[7] = static_cast<char>('0' + top);
+  const std::uint64_t characters[2] = {middle | kZeroCharacters, low | kZeroCharacters};
+  std::memcpy(digits.text + 8, characters, 16);
+  if (top != 0)
+    digits.first = 7;
+  else if (middle != 0)
+    digits.first = 8 + std::countr_zero(middle) / 8;
+  else
+    digits.first = 16 + std::countr_zero(low) / 8;
+  int end = 8;
+  if (low != 0)
+    end = 24 - std::countl_zero(low) / 8;
+  else if (middle != 0)
+    end = 16 - std::countl_zero(middle) / 8;
+  digits.with_zeros = 24 - digits.first;
+  digits.count = end - digits.first;
+}
+
+/// Writes 0.digits x 10^point.
+inline char* lay_out(char* out, const Digits& digits, int point) {
+  const char* const first = digits.text + digits.first;
+  const int count = digits.count;
+  if (point > 0 && point <= 16) {  // 123.45 or 12300
+    std::memcpy(out, first, 17);
+    if (point >= count) {
+      std::memset(out + count, '0', static_cast<std::size_t>(point - count));
+      return out + point;
+    }
+    out[point] = '.';
+    std::memcpy(out + point + 1, first + point, 17);
+    return out + count + 1;
+  }
+  if (point <= 0 && point > -5) {  // 0.00123
+    std::memcpy(out, "0.000000", 8);
+    std::memcpy(out + 2 - point, first, 17);
+    return out + 2 - point + count;
+  }
+  *out++ = *first;
+  if (count > 1) {
+    *out++ = '.';
+    std::memcpy(out, first + 1, 17);
+    out += count - 1;
+  }
+  *out++ = 'e';
+  const int exponent = point - 1;
+  *out++ = exponent < 0 ? '-' : '+';
+  if (std::abs(exponent) < 10) *out++ = '0';
+  return std::to_chars(out, out + 4, std::abs(exponent)).ptr;
 }
 
 }  // namespace
@@ -158,38 +205,9 @@ char* write_number(char* out, double value) {
     if (static_cast<double>(whole) == value) return write_number(out, whole);
   }
   const Decimal decimal = shortest(value);
-  char digits[48];
-  int count = write_digits(digits, decimal.digits);
-  int point = count + decimal.exponent;  // value = 0.digits x 10^point
-  while (digits[count - 1] == '0') --count;
-  if (point > 0 && point <= 16) {
-    if (point >= count) {
-      std::memcpy(out, digits, static_cast<std::size_t>(count));
-      std::memset(out + count, '0', static_cast<std::size_t>(point - count));
-      return out + point;
-    }
-    std::memcpy(out, digits, 24);
-    std::memmove(out + point + 1, digits + point, 24);
-    out[point] = '.';
-    return out + count + 1;
-  }
-  if (point <= 0 && point > -5) {
-    std::memcpy(out, "0.00000", 7);
-    std::memcpy(out + 2 - point, digits, 24);
-    return out + 2 - point + count;
-  }
-  *out++ = digits[0];
-  if (count > 1) {
-    *out++ = '.';
-    std::memcpy(out, digits + 1, 24);
-    out += count - 1;
-  }
-  *out++ = 'e';
-  int exponent = point - 1;
-  *out++ = exponent < 0 ? '-' : '+';
-  if (exponent < 0) exponent = -exponent;
-  if (exponent < 10) *out++ = '0';
-  return std::to_chars(out, out + 4, exponent).ptr;
+  Digits digits;
+  split(decimal.digits, digits);
+  return lay_out(out, digits, digits.with_zeros + decimal.exponent);
 }
 
 std::string number_text(double value) {

@@ -47,6 +47,7 @@ Recorder::Recorder(std::function<SloLimits(std::uint16_t)> slo_of_class, Request
       first_arrival_s_(std::numeric_limits<double>::infinity()),
       trend_(std::make_unique<QueueTrend>()) {
   reasons_.emplace_back();  // number 0: none
+  if (rows_ != nullptr) rows_->name_reasons([this](std::uint16_t number) { return reasons_[number]; });
 }
 
 Recorder::~Recorder() = default;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "results/file_sink.hpp"
@@ -19,7 +20,7 @@ class WaitingRows;
 struct RowNames {
   std::function<std::string(std::uint16_t)> request_class;
   std::function<std::string(std::uint16_t)> pool;
-  std::function<std::string(std::uint16_t)> reason;
+  std::function<std::string(std::uint16_t)> reason = {};  ///< a Recorder sets it
 };
 
 /// requests.csv: rows by arrival, then id, though requests finish in another order. A row waits in memory until all
@@ -41,6 +42,8 @@ class RequestsCsv {
   void put(const FinishedRequest& request);
   /// All rows 0 … count - 1 must have come; throws std::logic_error naming the first that did not.
   void finish(std::uint64_t count);
+
+  void name_reasons(std::function<std::string(std::uint16_t)> names) { names_.reason = std::move(names); }
 
   FileSink& sink() { return sink_; }
   const FileSink& sink() const { return sink_; }

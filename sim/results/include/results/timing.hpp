@@ -14,7 +14,7 @@ struct Timing {
   std::uint64_t peak_rss_bytes = 0;
   std::uint64_t requests = 0;    ///< that ended
   std::uint64_t iterations = 0;  ///< of all replicas
-  std::vector<std::pair<std::string, double>> stages_s;  ///< where the time goes, in order
+  std::vector<std::pair<std::string, double>> stages_s = {};  ///< where the time goes, in order
 };
 
 struct ProcessUsage {
