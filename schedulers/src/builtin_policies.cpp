@@ -1,20 +1,15 @@
 #include "schedulers/builtin.hpp"
 
 #include "static_batch.hpp"
-#if __has_include("vllm_v1.hpp")
 #include "vllm_v1.hpp"
-#define DOOLY_HAS_VLLM_V1
-#endif
 
 namespace dooly::schedulers {
 
 std::span<const sdk::PolicyEntry> builtin_policies() {
   static constexpr sdk::PolicyEntry kPolicies[] = {
-#ifdef DOOLY_HAS_VLLM_V1
       {.name = "vllm-v1",
        .help = "vLLM's V1 scheduler: running requests first, chunked prefill, preemption by recompute",
        .create = sdk::create_policy<VllmV1>},
-#endif
       {.name = "static",
        .help = "static batches as in FasterTransformer: nobody joins until the whole batch has finished",
        .options = StaticBatch::kOptions,

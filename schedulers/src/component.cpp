@@ -45,10 +45,10 @@ const Entry& entry_of(const Choice& choice) {
     if (choice.name == entry.name) return entry;
   }
   const std::string place = choice.plugin == nullptr ? "" : " in plug-in " + choice.plugin->string();
-  const std::string unknown = std::string("unknown ") + Of::kName + place + ", got '" + std::string(choice.name) + "'";
-  if (entries.empty()) throw ComponentError(unknown + "; it has no " + Of::kNone);
   const auto known = names_of(entries);
-  throw ComponentError(unknown + suggestion(choice.name, known) + "; allowed: " + listed(known));
+  throw ComponentError(std::string("unknown ") + Of::kName + place + suggestion(choice.name, known) + ", got " +
+                       std::string(choice.name) +
+                       (known.empty() ? std::string("; there are no ") + Of::kNone : "; allowed: " + listed(known)));
 }
 
 template <class Entry>

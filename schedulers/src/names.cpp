@@ -29,7 +29,7 @@ bool is_letter_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && 
 
 std::string_view nearest(std::string_view word, const std::vector<std::string_view>& known) {
   std::string_view best;
-  std::size_t least = std::max<std::size_t>(1, word.size() / 3) + 1;
+  std::size_t least = std::clamp<std::size_t>(word.size() / 2, 1, 3) + 1;
   for (const std::string_view candidate : known) {
     const std::size_t edits = distance(word, candidate);
     if (edits < least) {

@@ -6,7 +6,7 @@
 
 namespace dooly::schedulers {
 
-/// The nearest of `known` to `word` (at most a third of its letters differ), or empty.
+/// The nearest of `known` to `word` (at most half of its letters and three in all differ), or empty.
 std::string_view nearest(std::string_view word, const std::vector<std::string_view>& known);
 
 /// "a, b, c".

@@ -79,7 +79,7 @@ std::string fault(const OptionSpec& option, std::string_view value) {
 std::string value_problem(const OptionSpec& option, std::string_view value) {
   std::string problem = fault(option, value);
   if (problem.empty()) return problem;
-  problem += ", got '" + std::string(value) + "'";
+  problem += ", got " + std::string(value);
   const auto allowed = allowed_texts(option);
   if (!allowed.empty()) problem += "; allowed: " + listed(allowed);
   return problem;

@@ -5,7 +5,8 @@
 namespace dooly::schedulers {
 
 /// vLLM V1's scheduler (0.26): running requests first in list order, then waiting ones from the head until one does not
-/// fit; short of blocks, the last (or least urgent) running request is preempted. Source: vllm/v1/core/sched/scheduler.py.
+/// fit; short of blocks, the last (or least urgent) running request is preempted. Source:
+/// vllm/v1/core/sched/scheduler.py.
 class VllmV1 final : public sdk::SchedulerPolicy {
  public:
   void schedule(sdk::Plan& plan) override;

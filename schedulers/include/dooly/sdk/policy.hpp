@@ -15,8 +15,9 @@ class SchedulerPolicy {
   virtual ~SchedulerPolicy() = default;
   /// One scheduling call of the engine.
   virtual void schedule(Plan& plan) = 0;
-  /// For how many further iterations the same decision (schedule_running() and nothing else) holds while nobody
-  /// arrives, finishes or runs out of blocks. Asked right after schedule(). 0: ask every time.
+  /// For how many further iterations the same decision (schedule_running() and nothing else) holds while only decodes
+  /// run, nobody arrives or finishes, no blocks come free or are lacking, and no pending look-up or load is answered.
+  /// Asked right after schedule(). 0: ask every time.
   virtual std::uint32_t horizon(const Plan& plan) const {
     (void)plan;
     return 0;

@@ -11,9 +11,9 @@ namespace dooly::sdk::testing {
 /// A pool as a test writes it down; random draws come from a fixed sequence (splitmix64).
 class FakeRouterView final : public RouterView {
  public:
-  explicit FakeRouterView(std::vector<ReplicaSignal> signals)
-      : signals(std::move(signals)),
-        cached(this->signals.size()) {}
+  explicit FakeRouterView(std::vector<ReplicaSignal> replica_signals)
+      : signals(std::move(replica_signals)),
+        cached(signals.size()) {}
 
   double now_s() const override { return 0; }
   std::uint32_t replicas() const override { return static_cast<std::uint32_t>(signals.size()); }
