@@ -77,11 +77,11 @@ void Checker::check_component(const Value& value, Component::Kind kind, const st
   for (const OptionProblem& problem : names_.check_options(Component{kind, plugin, name, options})) {
     const Value& all = value["options"];
     const auto found = std::find_if(all.members.begin(), all.members.end(),
-                                    [&](const auto& member) { return member.first == problem.option; });
+                                    [&](const auto& member) { return member.name == problem.option; });
     if (problem.option.empty()) {
       refuse(plugin && value["plugin"].is_set ? value["plugin"] : named, problem.what);
     } else if (found != all.members.end()) {
-      refuse(found->second, problem.what);
+      refuse(found->value, problem.what);
     } else {
       problems_.push_back({all.mark, all.path + "." + problem.option, problem.what});
     }

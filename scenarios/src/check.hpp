@@ -42,7 +42,8 @@ class Checker {
   void check_model(const Value& value, ModelSpec& model);
   void check_nodes(const Value& value, Pool& pool);
   void check_node(const Value& value, const NodeRef& ref);
-  void check_engine(const Value& value, const EngineConfig& engine);
+  void check_engine(const Value& value, EngineConfig& engine);
+  void check_whole_prompts(const Value& value, const EngineConfig& engine);
   void check_placement();
   void check_classes();
   void check_entries(const std::string& class_name, const Mark& mark, const std::string& path);

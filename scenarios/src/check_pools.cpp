@@ -2,6 +2,8 @@
 
 #include "scenarios/placement.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
@@ -114,23 +116,40 @@ void Checker::check_node(const Value& value, const NodeRef& ref) {
   }
 }
 
-void Checker::check_engine(const Value& value, const EngineConfig& engine) {
+void Checker::check_engine(const Value& value, EngineConfig& engine) {
   const auto ok = [&](const char* key) { return value[key].is_valid; };
   const Value& batched = value["max_num_batched_tokens"];
   const std::string got = ", got " + std::to_string(engine.max_num_batched_tokens);
-  if (ok("max_num_batched_tokens") && ok("max_num_seqs") && engine.max_num_batched_tokens < engine.max_num_seqs)
-    refuse(batched, "must be at least max_num_seqs (" + std::to_string(engine.max_num_seqs) + ")" + got);
-  if (ok("max_num_batched_tokens") && ok("block_size") && engine.max_num_batched_tokens < engine.block_size)
-    refuse(batched, "must be at least block_size (" + std::to_string(engine.block_size) + ")" + got);
-  if (!ok("max_model_len") || !engine.max_model_len) return;
-  if (ok("enable_chunked_prefill") && ok("max_num_batched_tokens") && !engine.enable_chunked_prefill &&
-      engine.max_num_batched_tokens < *engine.max_model_len)
-    refuse(batched, "must be at least max_model_len (" + std::to_string(*engine.max_model_len) +
-                        ") without chunked prefill" + got);
-  if (ok("long_prefill_token_threshold") && engine.long_prefill_token_threshold > *engine.max_model_len)
-    refuse(value["long_prefill_token_threshold"], "must be at most max_model_len (" +
-                                                      std::to_string(*engine.max_model_len) + "), got " +
-                                                      std::to_string(engine.long_prefill_token_threshold));
+  const auto at_least = [&](std::string_view what, std::uint64_t least) {
+    if (engine.max_num_batched_tokens >= least) return;
+    refuse(batched, fmt::format("must be at least {} ({}){}", what, least, got));
+  };
+  // As vLLM: a default number of requests gives way to a small budget.
+  if (!value["max_num_seqs"].is_given && ok("max_num_batched_tokens"))
+    engine.max_num_seqs = std::min(engine.max_num_seqs, engine.max_num_batched_tokens);
+  if (ok("max_num_batched_tokens") && ok("max_num_seqs")) at_least("max_num_seqs", engine.max_num_seqs);
+  if (ok("max_num_batched_tokens") && ok("block_size")) at_least("block_size", engine.block_size);
+  check_whole_prompts(value, engine);
+  const auto& sizes = value["cudagraph_capture_sizes"].items;
+  for (std::size_t i = 1; i < sizes.size(); ++i)
+    if (sizes[i].is_valid && sizes[i - 1].is_valid && sizes[i].integer <= sizes[i - 1].integer)
+      refuse(sizes[i], fmt::format("must be larger than the size before it, got {}", sizes[i].integer));
+  const std::uint64_t threshold = engine.long_prefill_token_threshold;
+  if (ok("max_model_len") && engine.max_model_len && threshold > *engine.max_model_len)
+    refuse(value["long_prefill_token_threshold"],
+           fmt::format("must be at most max_model_len ({}), got {}", *engine.max_model_len, threshold));
+}
+
+void Checker::check_whole_prompts(const Value& value, const EngineConfig& engine) {
+  const Value& longest = value["max_model_len"];
+  const Value& batched = value["max_num_batched_tokens"];
+  if (engine.enable_chunked_prefill || !longest.is_valid || !batched.is_valid) return;
+  if (!engine.max_model_len) {
+    refuse(longest, "is required without chunked prefill: every prompt must fit max_num_batched_tokens");
+  } else if (engine.max_num_batched_tokens < *engine.max_model_len) {
+    refuse(batched, fmt::format("must be at least max_model_len ({}) without chunked prefill, got {}",
+                                *engine.max_model_len, engine.max_num_batched_tokens));
+  }
 }
 
 void Checker::check_placement() {

@@ -65,7 +65,9 @@ void expand(Node& root, const std::vector<Override>& sets, const std::vector<std
 }
 
 std::string stem(const std::filesystem::path& file) {
-  const std::string name = file.stem().string();
+  std::string name = file.stem().string().substr(0, 200);
+  for (char& c : name)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '_';
   return name.empty() ? "scenario" : name;
 }
 

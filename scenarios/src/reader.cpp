@@ -164,7 +164,7 @@ void Reader::refuse_unknown(const Node& node, const Object& object, Value& value
       extra.name = member.key;
       extra.type = Type::kObject;
       extra.object = object.extra;
-      value.members.emplace_back(member.key, read(member.value, extra, path));
+      value.members.push_back({member.key, read(member.value, extra, path)});
       continue;
     }
     value.is_valid = false;
@@ -192,7 +192,7 @@ void Reader::read_member(const Node& node, const Key& key, Value& value) {
     member = nullptr;
   }
   Value read_value = member ? read(*member, key, path) : absent(node, key, path, value);
-  value.members.emplace_back(key.name, std::move(read_value));
+  value.members.push_back({std::string(key.name), std::move(read_value)});
 }
 
 Value Reader::absent(const Node& parent, const Key& key, const std::string& path, const Value& owner) {
@@ -259,7 +259,7 @@ void Reader::read_options(const Node& node, Value& value) {
     if (!member.value.is_scalar()) refuse(option, member.value, "must be a plain value");
     if (member.key.empty()) refuse(option, member.value, "an option must have a name");
     value.is_valid = value.is_valid && option.is_valid;
-    value.members.emplace_back(member.key, std::move(option));
+    value.members.push_back({member.key, std::move(option)});
   }
 }
 
@@ -271,8 +271,8 @@ void Reader::read_terms(const Node& node, Value& value) {
   term.dimension = Dimension::kTime;
   term.max = 1e6;
   for (const Node::Member& member : node.members) {
-    value.members.emplace_back(member.key, read(member.value, term, joined(value.path, member.key)));
-    value.is_valid = value.is_valid && value.members.back().second.is_valid;
+    value.members.push_back({member.key, read(member.value, term, joined(value.path, member.key))});
+    value.is_valid = value.is_valid && value.members.back().value.is_valid;
   }
 }
 

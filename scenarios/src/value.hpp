@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace dooly::scenario {
@@ -14,6 +13,8 @@ namespace dooly::scenario {
 /// A value that the schema has accepted (or not: then `is_valid` is false and it holds a harmless stand-in, so that the
 /// checks that follow can skip it and go on).
 struct Value {
+  struct Member;
+
   Mark mark;
   std::string path;  ///< key path as the user wrote it
   bool is_valid = true;
@@ -24,11 +25,16 @@ struct Value {
   std::int64_t integer = 0;
   bool boolean = false;
   std::vector<Value> items;
-  std::vector<std::pair<std::string, Value>> members;
+  std::vector<Member> members;
 
   /// The member. Absent optional ones are there, not set; of a value that was refused, an invalid stand-in.
   const Value& operator[](std::string_view key) const;
   std::uint64_t count() const { return static_cast<std::uint64_t>(integer); }
+};
+
+struct Value::Member {
+  std::string name;
+  Value value;
 };
 
 /// Where relative paths start.

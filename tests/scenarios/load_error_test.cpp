@@ -286,12 +286,26 @@ TEST(LoadScenario, SeveralWorkloadsNeedNames) {
 }
 
 TEST(LoadScenario, EngineArgumentsMustAgree) {
-  EXPECT_EQ(errors(short_form("engine: {max_num_batched_tokens: 512}\n")),
+  EXPECT_EQ(errors(short_form("engine: {max_num_batched_tokens: 512, max_num_seqs: 1024}\n")),
             (Messages{"s.yaml:5:34: engine.max_num_batched_tokens: must be at least max_num_seqs (1024), got 512"}));
+  EXPECT_EQ(errors(short_form("engine: {max_num_batched_tokens: 8, max_num_seqs: 4}\n")),
+            (Messages{"s.yaml:5:34: engine.max_num_batched_tokens: must be at least block_size (16), got 8"}));
   EXPECT_EQ(
       errors(short_form("engine: {max_model_len: 16384, enable_chunked_prefill: false}\n")),
       (Messages{"s.yaml:5:9: engine.max_num_batched_tokens: must be at least max_model_len (16384) without chunked "
                 "prefill, got 8192"}));
+  EXPECT_EQ(errors(short_form("engine: {enable_chunked_prefill: false}\n")),
+            (Messages{"s.yaml:5:9: engine.max_model_len: is required without chunked prefill: every prompt must fit "
+                      "max_num_batched_tokens"}));
+}
+
+TEST(LoadScenario, CaptureSizesAscend) {
+  EXPECT_EQ(errors(short_form("engine: {cudagraph-capture-sizes: [1, 4, 4]}\n")),
+            (Messages{"s.yaml:5:42: engine.cudagraph_capture_sizes.2: must be larger than the size before it, got 4"}));
+}
+
+TEST(LoadScenario, ADefaultNumberOfRequestsGivesWayToASmallBudget) {
+  EXPECT_EQ(test::load(short_form("engine: {max_num_batched_tokens: 512}\n")).pools[0].engine.max_num_seqs, 512u);
 }
 
 TEST(LoadScenario, KvTransferNeedsAPrefillPool) {
