@@ -106,6 +106,8 @@ std::vector<Fault> faults() {
       {"WrongBlockCountOfLlmServingSim", "{\"input_toks\":40,\"output_toks\":1,\"arrival_time_ns\":0,\"hash_ids\":[1]}\n",
        ":1: hash_ids: want 2 or 3 ids for 40 tokens in blocks of 16, have 1"},
       {"UnknownJsonField", "{\"arrival_s\":0,\"prompt_tokens\":1,\"output_tokens\":1,\"clas\":\"x\"}\n", ":1: clas: unknown field"},
+      {"ControlCharacterInAClass", "{\"arrival_s\":0,\"prompt_tokens\":1,\"output_tokens\":1,\"class\":\"a\\nb\"}\n",
+       ":1: class: holds a control character"},
       {"BlocksWithoutSize", kDooly + ",block_ids\n0,20,1,1\n", ":2: row 1: block_ids: no block size: write it in the header comment, # block_size=16"},
       {"BadBlockSize", "# block_size=0\n" + kDooly + "\n0,1,1\n", ":1: block_size: want a whole number of at least 1"},
       {"PrefixWithoutTokens", kDooly + ",prefix_id,prefix_tokens\n0,20,1,1,\n",

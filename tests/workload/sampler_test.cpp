@@ -69,6 +69,12 @@ TEST(Sampler, LognormalWithoutSolutionIsRefused) {
             "chat: prompt_tokens: no lognormal law has mean 100 and p99 1000000");
 }
 
+TEST(Sampler, LognormalOfOneValueIsThatValue) {
+  EXPECT_EQ(draws(scenario::Lognormal{100.4, 100.4, 100.4}, kWhole, 3), (std::vector<double>{100, 100, 100}));
+  EXPECT_EQ(draws(scenario::Lognormal{1.7, 1.7, 1.7}, kSeconds, 2), (std::vector<double>{1.7, 1.7}));
+  for (const double value : draws(scenario::Lognormal{100.6, 100.61, 100.7}, kWhole, 1000)) EXPECT_EQ(value, 100);
+}
+
 TEST(Sampler, ZipfFollowsItsPowerLaw) {
   constexpr double kExponent = 1.2;
   std::map<double, double> counts;

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <variant>
 
@@ -47,10 +48,15 @@ void Sampler::set_up(const scenario::Lognormal& law) {
   law_ = kind_ == Kind::kWhole ? Law::kLognormalWhole : Law::kLognormal;
   const LognormalLaw solved = lognormal_from(law.mean, law.p99);
   if (!solved.solvable) refuse(fmt::format("no lognormal law has mean {} and p99 {}", law.mean, law.p99));
+  if (solved.sigma == 0) {  // p99 = mean: one value
+    law_ = Law::kFixed;
+    a_ = check(kind_ == Kind::kWhole ? std::max(1.0, std::floor(law.mean + 0.5)) : law.mean);
+    return;
+  }
   a_ = solved.mu;
   b_ = solved.sigma;
   c_ = law.max;
-  if (!(c_ >= exact_exp(a_))) refuse(fmt::format("lognormal: max {} is below the median {}", c_, exact_exp(a_)));
+  if (!(c_ >= exact_exp(a_) * (1 - 1e-9))) refuse(fmt::format("lognormal: max {} is below the median {}", c_, exact_exp(a_)));
   check(kind_ == Kind::kWhole ? std::floor(c_) : c_);
 }
 
@@ -117,8 +123,7 @@ double Sampler::draw(RandomStream& random) const {
       if (value <= c_) return value;
       continue;
     }
-    const double whole = std::floor(value + 0.5);
-    if (value <= c_ && whole <= c_) return whole < 1 ? 1 : whole;
+    if (value <= c_) return std::max(1.0, std::min(std::floor(value + 0.5), std::floor(c_)));
   }
 }
 

@@ -194,6 +194,8 @@ void FieldSetter::set(TraceRow& row, const FieldRule& rule, std::string_view tex
     case kId: row.id = identity(); break;
     case kClass:
       if (text.size() > 100) reader_.refuse(row, rule.name, "longer than 100 bytes");
+      if (std::any_of(text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7F; }))
+        reader_.refuse(row, rule.name, "holds a control character");
       row.class_name = text;
       break;
     case kPriority: row.priority = static_cast<std::int32_t>(whole(-2147483648LL, 2147483647LL)); break;
