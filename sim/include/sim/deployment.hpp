@@ -57,6 +57,8 @@ struct Deployment {
   /// Lines for `explain`: KV blocks and the sum behind them, weights, a step's roofline, platform.
   std::vector<std::string> notes(std::size_t pool) const;
   std::uint64_t gpus() const;
+  /// Longest prompt plus output of a class, of the pool where it enters; 0: no pool serves it.
+  std::uint32_t max_model_len(const scenario::Scenario& scenario, const std::string& class_name) const;
 };
 
 /// The names that a scenario may use in this program (models, GPUs, policies, ...), for the scenario loader.

@@ -21,6 +21,7 @@ class BlockKvCache final : public KvCache {
   std::uint32_t peek(const KvRequest& request) const override;
   bool allocate(const KvRequest& request, const KvGrant& grant) override;
   void store(const KvRequest& request, std::uint32_t tokens) override;
+  void publish(const KvRequest&) override {}
   void release(const KvRequest& request, Release why) override;
   std::uint64_t detach(const KvRequest& request, Release why) override;
   void free_detached(std::uint64_t handle) override;

@@ -101,6 +101,7 @@ void Engine::add(const ReplicaRequest& request) {
   s.prompt = request.prompt;
   s.output = request.output;
   s.arrival_s = request.arrival_s;
+  s.sequence = request.sequence;
   s.deadline_s = request.deadline_s;
   s.unique_key = request.unique_key;
   s.content = request.content;

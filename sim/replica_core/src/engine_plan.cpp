@@ -124,6 +124,7 @@ sdk::PrefixHit Engine::find_prefix(sdk::RequestId waiting) {
   s.hit = cache_->find(kv_request(index));
   if (s.unknown_lookups > 0) {
     --s.unknown_lookups;
+    unsettled_ = true;
     return {.known = false};
   }
   const auto beyond = [&](std::uint32_t tokens) {

@@ -103,6 +103,7 @@ void Engine::finish(std::uint32_t index, bool hold) {
   }
   finished_ids_ = true;
   if (hold) {
+    cache_->publish(kv_request(index));
     s.state = State::kHeld;
     lingering_.push_back(index);
     return;

@@ -17,6 +17,7 @@ void Engine::begin_call(double now_s) {
   now_s_ = now_s;
   budget_ = pause_ == Pause::kAll ? 0 : config_.max_num_batched_tokens;
   in_call_ = true;
+  unsettled_ = false;
   bulk_begun_ = bulk_done_ = false;
   walking_ = !bulk_;
   blocks_wanted_ = blocks_taken_ = 0;
@@ -302,9 +303,9 @@ void Engine::leave_running(std::uint32_t index) {
 
 void Engine::release_blocks(std::uint32_t index, KvCache::Release why) {
   const Slot& s = slots_[index];
-  if (!config_.defer_block_free || s.free_after <= read_batches_) {
+  if (!config_.defer_block_free || s.free_after <= read_batches_ || !cache_->holds_table(index)) {
     cache_->release(kv_request(index), why);
-  } else if (cache_->holds_table(index)) {
+  } else {
     deferred_.push_back({numbered_batches_, cache_->detach(kv_request(index), why)});
   }
 }
@@ -327,7 +328,10 @@ void Engine::preempt_core(std::uint32_t index, bool grown) {
   s.allocated = 0;
   ++s.preemptions;
   ++preemptions_;
-  if (in_call_) ++batch_->preempted;
+  if (in_call_) {
+    ++batch_->preempted;
+    unsettled_ = true;
+  }
   waiting_.push_front(index, rank(s));
 }
 
@@ -479,10 +483,10 @@ void Engine::record_running() {
   for (const auto& [index, before] : tables_before_) {
     const Slot& s = slots_[index];
     if (s.state == State::kSteady && steady) {
-      record_.running.push_back({s.tag, 1, {decodes_.needs_block(index) ? 1U : 0U}, {}});
+      record_.running.push_back({s.tag, 1, decodes_.computed(index), {decodes_.needs_block(index) ? 1U : 0U}, {}});
       record_.running_context += decodes_.computed(index);
     } else if (s.scheduled_call == call_) {
-      CallRecord::Run run{s.tag, batch_->entries[s.entry].tokens, {}, new_ids(index, before)};
+      CallRecord::Run run{s.tag, batch_->entries[s.entry].tokens, s.computed, {}, new_ids(index, before)};
       for (std::size_t g = 0; g < config_.groups.size(); ++g)
         run.new_blocks.push_back(cache_->table_length(index, g) - before[g]);
       record_.running.push_back(std::move(run));

@@ -105,6 +105,10 @@ void Replica::run_turn() {
     while (engine_.batches_in_flight() > 0 && engine_.oldest_batch().tokens == 0) read_result();
   if (engine_.batches_in_flight() == 0) {  // nothing to do, or nothing that can be done before something comes in
     wait_for_result_ = false;
+    if (engine_.has_requests() && engine_.is_unsettled()) {
+      next_turn_s_ = host_s_;
+      return;
+    }
     next_turn_s_ = inbox_.empty() ? kNever : std::max(host_s_, inbox_.front().ready_s);
     return;
   }
@@ -159,6 +163,7 @@ void Replica::launch(Batch& batch) {
   host_s_ = times.launched_s;
   device_end_s_ = times.ready_s;
   account_blocks(batch.start_s);
+  stats_.preemptions = engine_.preemptions();
   if (!empty) account_step(batch.shape, cost);
   if (listener_ != nullptr) batch.cost = cost;
 }

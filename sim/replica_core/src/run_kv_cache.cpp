@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace dooly::replica {
 namespace {
@@ -21,7 +22,7 @@ void RunKvCache::open(std::uint32_t slot) {
   if (requests_.size() <= slot) requests_.resize(slot + 1);
   Holding& holding = requests_[slot];
   holding.shared.clear();
-  holding.length = holding.cached = holding.run = holding.run_start = 0;
+  holding.length = holding.cached = holding.run = holding.run_start = holding.named = 0;
   holding.holds_table = false;
   ++holding.generation;
   if (pending_slot_ == slot) pending_slot_ = 0xFFFFFFFFU;
@@ -29,33 +30,48 @@ void RunKvCache::open(std::uint32_t slot) {
 
 // --- prefix hits
 
-/// Visits the entries of the cached shared blocks from the start, at most `limit`; returns how many.
+/// What is the request's alone beyond its content, if it has to have identity (see name_blocks).
+RunKvCache::Stretch RunKvCache::own_stretch(const KvRequest& request) const {
+  const std::uint32_t start = request.content.empty() ? 0 : request.content.back().end_token / block_size_;
+  return {chain_key(request.slot, requests_[request.slot].generation, 0x6F776EU, 0), start, ContentSegment::kOpenEnd};
+}
+
+/// Visits the entries of the stretch's cached blocks from block `index` on, up to `limit`; returns where it ended.
 template <class Visit>
-std::uint32_t RunKvCache::walk_shared(const KvRequest& request, std::uint32_t limit, Visit&& visit) const {
+std::uint32_t RunKvCache::walk_stretch(const Stretch& stretch, std::uint32_t index, std::uint32_t limit, Visit&& visit) const {
+  if (index >= limit) return index;
+  const std::uint32_t segment = blocks_.find_segment(stretch.key);
+  if (segment == SharedBlocks::kNoSegment) return index;
+  for (; index < limit; ++index) {
+    const std::uint32_t entry = blocks_.block(segment, index - stretch.start);
+    if (entry == SharedBlocks::kNone) break;
+    visit(entry);
+  }
+  return index;
+}
+
+/// Visits the entries of the cached named blocks from the start, at most `limit`; returns how many. `own`: also what
+/// nobody but the request can look up.
+template <class Visit>
+std::uint32_t RunKvCache::walk_named(const KvRequest& request, std::uint32_t limit, bool own, Visit&& visit) const {
   std::uint32_t index = 0;
   std::uint32_t start = 0;
   for (const ContentSegment& content : request.content) {
     const std::uint32_t end = content.end_token == ContentSegment::kOpenEnd ? limit : std::min(limit, content.end_token / block_size_);
-    const std::uint32_t segment = index < end ? blocks_.find_segment(content.key) : SharedBlocks::kNoSegment;
-    if (index < end && segment == SharedBlocks::kNoSegment) return index;
-    const std::uint32_t first = start / block_size_;
-    for (; index < end; ++index) {
-      const std::uint32_t entry = blocks_.block(segment, index - first);
-      if (entry == SharedBlocks::kNone) return index;
-      visit(entry);
-    }
+    index = walk_stretch({content.key, start / block_size_, end}, index, end, visit);
+    if (index < end || index >= limit) return index;
     start = content.end_token;
-    if (index >= limit) break;
   }
-  return index;
+  return own ? walk_stretch(own_stretch(request), index, limit, visit) : index;
 }
 
 RunKvCache::Hit RunKvCache::look_up(const KvRequest& request) const {
   Hit hit;
   if (!config_.enable_prefix_caching || request.known == 0) return hit;
   const std::uint32_t limit = (request.known - 1) / block_size_;
-  hit.shared = walk_shared(request, limit, [&](std::uint32_t entry) { hit.in_queue += blocks_.references(entry) == 0; });
   const Holding& holding = requests_[request.slot];
+  hit.shared = walk_named(request, limit, holding.named > 0,
+                          [&](std::uint32_t entry) { hit.in_queue += blocks_.references(entry) == 0; });
   if (holding.run != 0 && holding.run_start == hit.shared) {
     hit.own = std::min(blocks_.run_count(holding.run), limit - hit.shared);
     hit.in_queue += hit.own;
@@ -77,7 +93,7 @@ std::uint32_t RunKvCache::find(const KvRequest& request) {
 
 std::uint32_t RunKvCache::peek(const KvRequest& request) const {
   if (!config_.enable_prefix_caching || request.known == 0) return 0;
-  return walk_shared(request, (request.known - 1) / block_size_, [](std::uint32_t) {}) * block_size_;
+  return walk_named(request, (request.known - 1) / block_size_, false, [](std::uint32_t) {}) * block_size_;
 }
 
 // --- allocation
@@ -88,18 +104,17 @@ std::uint32_t RunKvCache::missing_blocks(const KvRequest& request) const {
   return blocks > have ? blocks - have : 0;
 }
 
-void RunKvCache::take_hit(const KvRequest& request, const Hit& hit) {
+void RunKvCache::take_hit(const KvRequest& request, Hit hit) {
   Holding& holding = requests_[request.slot];
-  walk_shared(request, hit.shared, [&](std::uint32_t entry) {
+  if (hit.own > 0 && hit.own < blocks_.run_count(holding.run)) {  // the rest stays in the queue beside a second copy
+    name_run(request, holding);
+    hit.shared += std::exchange(hit.own, 0);
+  }
+  walk_named(request, hit.shared, holding.named > 0, [&](std::uint32_t entry) {
     blocks_.reference(entry);
     holding.shared.push_back(entry);
   });
-  if (hit.own > 0) {
-    const bool all = hit.own == blocks_.run_count(holding.run);
-    blocks_.shrink_run(holding.run, hit.own);
-    if (!all) blocks_.disown(holding.run);
-    holding.run = 0;
-  }
+  if (hit.own > 0) blocks_.shrink_run(std::exchange(holding.run, 0), hit.own);
   free_ -= hit.in_queue;
   holding.length = holding.cached = hit.blocks();
 }
@@ -176,22 +191,58 @@ void RunKvCache::store(const KvRequest& request, std::uint32_t tokens) {
   Holding& holding = requests_[request.slot];
   const std::uint32_t end = tokens / block_size_;
   if (end <= holding.cached) return;
-  const std::uint32_t shareable = request.content.empty() ? 0 : std::min(shareable_blocks(request), end);
-  if (holding.cached == holding.shared.size() && holding.cached < shareable) {
-    std::uint32_t index = holding.cached;
-    std::uint32_t start = 0;
-    for (const ContentSegment& content : request.content) {
-      const std::uint32_t stop = std::min(shareable, content.end_token / block_size_);
-      if (index < stop) {
-        const std::uint32_t segment = blocks_.segment(content.key);
-        for (const std::uint32_t first = start / block_size_; index < stop; ++index)
-          holding.shared.push_back(blocks_.add_block(segment, index - first));
-      }
-      start = content.end_token;
-      if (index >= shareable) break;
-    }
-  }
+  if (holding.cached == holding.shared.size() && (!request.content.empty() || holding.named > 0))
+    name_blocks(request, holding, std::min(std::max(shareable_blocks(request), holding.named), end));
   holding.cached = end;
+}
+
+/// Gives identity to the keyed blocks from the first private one up to `to`. Needed for what others may look up, and
+/// for what the request may look up itself while another copy of it exists or while its blocks are still held.
+void RunKvCache::name_blocks(const KvRequest& request, Holding& holding, std::uint32_t to) {
+  auto index = static_cast<std::uint32_t>(holding.shared.size());
+  const auto name = [&](const Stretch& stretch) {
+    const std::uint32_t stop = std::min(to, stretch.end);
+    if (index >= stop) return;
+    const std::uint32_t segment = blocks_.segment(stretch.key);
+    for (; index < stop; ++index) holding.shared.push_back(blocks_.add_block(segment, index - stretch.start));
+  };
+  std::uint32_t start = 0;
+  for (const ContentSegment& content : request.content) {
+    if (index >= to) return;
+    name({content.key, start / block_size_, content.end_token / block_size_});
+    start = content.end_token;
+  }
+  if (index < to) name(own_stretch(request));
+}
+
+/// The request's own run in the queue becomes blocks with identity.
+void RunKvCache::name_run(const KvRequest& request, Holding& holding) {
+  const std::uint32_t run = std::exchange(holding.run, 0);
+  const std::uint32_t end = holding.run_start + blocks_.run_count(run);
+  for_each_stretch_backwards(request, holding.run_start, end, [&](const Stretch& stretch, std::uint32_t from, std::uint32_t to) {
+    const std::uint32_t segment = blocks_.segment(stretch.key);
+    for (std::uint32_t index = to; index-- > from;) blocks_.name_run_block(run, segment, index - stretch.start);
+  });
+  holding.named = std::max(holding.named, end);
+}
+
+/// Visits the stretches that have blocks between `from` and `to`, the last first, each with its part of them.
+template <class Visit>
+void RunKvCache::for_each_stretch_backwards(const KvRequest& request, std::uint32_t from, std::uint32_t to, Visit&& visit) const {
+  if (from >= to) return;
+  const auto clipped = [&](const Stretch& stretch) {
+    const std::uint32_t first = std::max(from, stretch.start), end = std::min(to, stretch.end);
+    if (first < end) visit(stretch, first, end);
+  };
+  clipped(own_stretch(request));
+  for (std::size_t i = request.content.size(); i-- > 0;)
+    clipped({request.content[i].key, (i == 0 ? 0 : request.content[i - 1].end_token) / block_size_,
+             request.content[i].end_token / block_size_});
+}
+
+void RunKvCache::publish(const KvRequest& request) {
+  Holding& holding = requests_[request.slot];
+  name_blocks(request, holding, std::min(covered_blocks(request), holding.cached));
 }
 
 // --- giving back
@@ -208,50 +259,51 @@ void RunKvCache::share_private_blocks(const KvRequest& request, Holding& holding
   const auto first_private = static_cast<std::uint32_t>(holding.shared.size());
   if (holding.cached > std::max(covered, first_private))
     blocks_.push_run(SharedBlocks::kNoOwner, holding.cached - std::max(covered, first_private));
-  for (std::size_t i = request.content.size(); i-- > 0;) {
-    const std::uint32_t start = (i == 0 ? 0 : request.content[i - 1].end_token) / block_size_;
-    const std::uint32_t end = std::min(covered, request.content[i].end_token / block_size_);
-    const std::uint32_t from = std::max(start, first_private);
-    if (from >= end) continue;
-    const std::uint32_t segment = blocks_.segment(request.content[i].key);
-    for (std::uint32_t index = end; index-- > from;) blocks_.dereference(blocks_.add_block(segment, index - start));
-  }
+  for_each_stretch_backwards(request, first_private, covered, [&](const Stretch& stretch, std::uint32_t from, std::uint32_t to) {
+    const std::uint32_t segment = blocks_.segment(stretch.key);
+    for (std::uint32_t index = to; index-- > from;) blocks_.dereference(blocks_.add_block(segment, index - stretch.start));
+  });
 }
 
-void RunKvCache::give_back(const KvRequest& request, Holding& holding, Release why) {
-  const auto shared = static_cast<std::uint32_t>(holding.shared.size());
+void RunKvCache::give_back_named(const Holding& holding) {
   const std::uint32_t plain = holding.length - holding.cached;
   unkeyed_ += plain;
-  free_ += plain + holding.cached - shared;
-  if (holding.cached > shared) {
-    if (why == Release::kFinished) {
-      share_private_blocks(request, holding);
-    } else {
-      Holding& owner = requests_[request.slot];
-      if (owner.run != 0) blocks_.disown(owner.run);
-      owner.run = blocks_.push_run(request.slot, holding.cached - shared);
-      owner.run_start = shared;
-    }
-  }
-  for (std::uint32_t i = shared; i-- > 0;) free_ += blocks_.dereference(holding.shared[i]) ? 1 : 0;
+  free_ += plain;
+  for (std::size_t i = holding.shared.size(); i-- > 0;) free_ += blocks_.dereference(holding.shared[i]) ? 1 : 0;
 }
 
 void RunKvCache::release(const KvRequest& request, Release why) {
   Holding& holding = requests_[request.slot];
-  if (holding.holds_table) {
-    --tables_held_;
-    give_back(request, holding, why);
+  const auto shared = static_cast<std::uint32_t>(holding.shared.size());
+  if (holding.cached > shared) {
+    free_ += holding.cached - shared;
+    if (why == Release::kFinished) {
+      share_private_blocks(request, holding);
+    } else {
+      if (holding.run != 0) blocks_.disown(holding.run);
+      holding.run = blocks_.push_run(request.slot, holding.cached - shared);
+      holding.run_start = shared;
+    }
   }
-  holding.shared.clear();
-  holding.length = holding.cached = 0;
-  holding.holds_table = false;
-  if (why == Release::kFinished && holding.run != 0) {
-    blocks_.disown(holding.run);
-    holding.run = 0;
+  give_back_named(holding);
+  empty(holding);
+  if (why == Release::kPreempted || holding.run == 0) return;
+  if (covered_blocks(request) > holding.run_start) {  // finished while it waited: others may look it up from now on
+    name_run(request, holding);
+  } else {
+    blocks_.disown(std::exchange(holding.run, 0));
   }
 }
 
-std::uint64_t RunKvCache::detach(const KvRequest& request, Release why) {
+/// After this the request holds nothing.
+void RunKvCache::empty(Holding& holding) {
+  if (holding.holds_table) --tables_held_;
+  holding.shared.clear();
+  holding.length = holding.cached = 0;
+  holding.holds_table = false;
+}
+
+std::uint64_t RunKvCache::detach(const KvRequest& request, Release) {
   std::uint32_t handle;
   if (free_detached_.empty()) {
     handle = static_cast<std::uint32_t>(detached_.size());
@@ -260,28 +312,17 @@ std::uint64_t RunKvCache::detach(const KvRequest& request, Release why) {
     handle = free_detached_.back();
     free_detached_.pop_back();
   }
-  Detached& later = detached_[handle];
   Holding& holding = requests_[request.slot];
-  later.request = request;
-  later.content.assign(request.content.begin(), request.content.end());
-  later.request.content = {};
-  later.holding = holding;
-  later.why = why;
-  later.live = true;
-  if (holding.holds_table) --tables_held_;
-  holding.shared.clear();
-  holding.length = holding.cached = 0;
-  holding.holds_table = false;
+  name_blocks(request, holding, holding.cached);  // may be hit before they are free
+  holding.named = std::max(holding.named, holding.cached);
+  detached_[handle] = holding;
+  empty(holding);
   return handle;
 }
 
 void RunKvCache::free_detached(std::uint64_t handle) {
-  Detached& later = detached_[handle];
-  later.request.content = later.content;
-  const bool gone = requests_[later.request.slot].generation != later.holding.generation;
-  give_back(later.request, later.holding, gone ? Release::kFinished : later.why);
-  later.live = false;
-  later.holding = {};
+  give_back_named(detached_[handle]);
+  detached_[handle] = {};
   free_detached_.push_back(static_cast<std::uint32_t>(handle));
 }
 
@@ -298,8 +339,6 @@ bool RunKvCache::reset() {
 std::size_t RunKvCache::distinct_keys() const {
   std::size_t keys = blocks_.distinct_blocks() + blocks_.run_blocks();
   for (const Holding& holding : requests_) keys += holding.cached - holding.shared.size();
-  for (const Detached& later : detached_)
-    if (later.live) keys += later.holding.cached - later.holding.shared.size();
   return keys;
 }
 

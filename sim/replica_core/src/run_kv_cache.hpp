@@ -22,6 +22,7 @@ class RunKvCache final : public KvCache {
   std::uint32_t peek(const KvRequest& request) const override;
   bool allocate(const KvRequest& request, const KvGrant& grant) override;
   void store(const KvRequest& request, std::uint32_t tokens) override;
+  void publish(const KvRequest& request) override;
   void release(const KvRequest& request, Release why) override;
   std::uint64_t detach(const KvRequest& request, Release why) override;
   void free_detached(std::uint64_t handle) override;
@@ -46,6 +47,7 @@ class RunKvCache final : public KvCache {
     std::uint32_t cached = 0;           ///< blocks that carry a key: the shared ones and the private ones after them
     std::uint32_t run = 0;              ///< own keyed private blocks in the free queue after a preemption; 0: none
     std::uint32_t run_start = 0;        ///< table index of the first of them
+    std::uint32_t named = 0;            ///< blocks that get identity although nobody else looks them up (see name_blocks)
     bool holds_table = false;
     std::uint32_t generation = 0;       ///< counts the requests that had this slot
   };
@@ -55,20 +57,25 @@ class RunKvCache final : public KvCache {
     std::uint32_t in_queue = 0; ///< of both, those that are free
     std::uint32_t blocks() const { return shared + own; }
   };
-  struct Detached {
-    KvRequest request;
-    std::vector<ContentSegment> content;
-    Holding holding;
-    Release why;
-    bool live = true;
+  /// A stretch of blocks whose keys stand for one content.
+  struct Stretch {
+    std::uint64_t key;
+    std::uint32_t start, end;  ///< blocks
   };
-
+  Stretch own_stretch(const KvRequest& request) const;
   template <class Visit>
-  std::uint32_t walk_shared(const KvRequest& request, std::uint32_t limit, Visit&& visit) const;
+  std::uint32_t walk_stretch(const Stretch& stretch, std::uint32_t index, std::uint32_t limit, Visit&& visit) const;
+  template <class Visit>
+  std::uint32_t walk_named(const KvRequest& request, std::uint32_t limit, bool own, Visit&& visit) const;
   Hit look_up(const KvRequest& request) const;
-  void take_hit(const KvRequest& request, const Hit& hit);
+  void take_hit(const KvRequest& request, Hit hit);
+  template <class Visit>
+  void for_each_stretch_backwards(const KvRequest& request, std::uint32_t from, std::uint32_t to, Visit&& visit) const;
+  void name_blocks(const KvRequest& request, Holding& holding, std::uint32_t to);
+  void name_run(const KvRequest& request, Holding& holding);
   std::uint32_t shareable_blocks(const KvRequest& request) const;
-  void give_back(const KvRequest& request, Holding& holding, Release why);
+  void give_back_named(const Holding& holding);
+  void empty(Holding& holding);
   void share_private_blocks(const KvRequest& request, Holding& holding);
   std::uint32_t covered_blocks(const KvRequest& request) const;
 
@@ -83,7 +90,7 @@ class RunKvCache final : public KvCache {
   std::uint32_t pending_slot_ = 0xFFFFFFFFU;
   std::uint32_t pending_known_ = 0;
   std::uint64_t pending_version_ = 0;
-  std::vector<Detached> detached_;
+  std::vector<Holding> detached_;
   std::vector<std::uint32_t> free_detached_;
 };
 

@@ -163,6 +163,18 @@ void SharedBlocks::shrink_run(std::uint32_t entry, std::uint32_t count) {
   free_entries_.push_back(entry);
 }
 
+void SharedBlocks::name_run_block(std::uint32_t run, std::uint32_t segment, std::uint32_t index) {
+  const std::uint32_t entry = add_block(segment, index);
+  Entry& e = entries_[entry];
+  e.references = 0;
+  e.previous = entries_[run].previous;
+  e.next = run;
+  entries_[e.previous].next = entry;
+  entries_[run].previous = entry;
+  ++queued_;
+  shrink_run(run, 1);
+}
+
 SharedBlocks::Evicted SharedBlocks::evict(std::uint32_t count) {
   const std::uint32_t head = entries_[0].next;
   Entry& e = entries_[head];

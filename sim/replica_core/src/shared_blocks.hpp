@@ -35,6 +35,8 @@ class SharedBlocks {
   std::uint32_t push_run(std::uint32_t owner, std::uint32_t count);  ///< to the tail
   std::uint32_t run_count(std::uint32_t entry) const { return entries_[entry].references; }
   void shrink_run(std::uint32_t entry, std::uint32_t count);         ///< takes blocks out of the middle of the queue
+  /// A free block with content goes into the queue right before this run; it is one of the run's blocks.
+  void name_run_block(std::uint32_t run, std::uint32_t segment, std::uint32_t index);
   void disown(std::uint32_t entry) { entries_[entry].index = kNoOwner; }
   std::size_t run_blocks() const { return run_blocks_; }
 

@@ -70,7 +70,7 @@ void RequestsCsv::put(const FinishedRequest& request) {
   }
 }
 
-std::string_view RequestsCsv::name(std::vector<std::string>& cache,
+std::string_view RequestsCsv::name(std::deque<std::string>& cache,
                                    const std::function<std::string(std::uint16_t)>& names, std::uint16_t number) {
   if (number >= cache.size()) cache.resize(number + std::size_t{1});
   if (cache[number].empty()) cache[number] = csv_field(names(number));

@@ -11,12 +11,14 @@
 namespace dooly::workload {
 
 OpenArrivals::OpenArrivals(const scenario::Arrivals& arrivals, std::uint64_t seed, const std::string& name)
-    : name_(name), random_(seed, name) {
+    : name_(name),
+      random_(seed, name) {
   std::visit([this](const auto& process) { set_up(process); }, arrivals.process);
 }
 
 double OpenArrivals::rate(double per_s) const {
-  if (!(per_s >= 1e-9 && per_s <= 1e9)) throw WorkloadError(fmt::format("{}: rate must be from 1e-9 to 1e9 a second, got {}", name_, per_s));
+  if (!(per_s >= 1e-9 && per_s <= 1e9))
+    throw WorkloadError(fmt::format("{}: rate must be from 1e-9 to 1e9 a second, got {}", name_, per_s));
   return per_s;
 }
 
@@ -26,7 +28,8 @@ void OpenArrivals::set_up(const scenario::Arrivals::Poisson& poisson) {
 }
 
 void OpenArrivals::set_up(const scenario::Arrivals::Gamma& gamma) {
-  if (!(gamma.cv >= 0.01 && gamma.cv <= 100)) throw WorkloadError(fmt::format("{}: cv must be from 0.01 to 100, got {}", name_, gamma.cv));
+  if (!(gamma.cv >= 0.01 && gamma.cv <= 100))
+    throw WorkloadError(fmt::format("{}: cv must be from 0.01 to 100, got {}", name_, gamma.cv));
   kind_ = Kind::kGamma;
   shape_ = 1 / (gamma.cv * gamma.cv);
   gap_s_ = 1 / rate(gamma.rate_per_s);
@@ -44,13 +47,16 @@ void OpenArrivals::set_up(const scenario::Arrivals::Bursts& bursts) {
   gap_s_ = static_cast<double>(size_) / rate(bursts.rate_per_s);
 }
 
-void OpenArrivals::set_up(const scenario::Arrivals::ClosedLoop&) { throw WorkloadError(name_ + ": a closed loop has no fixed times"); }
+void OpenArrivals::set_up(const scenario::Arrivals::ClosedLoop&) {
+  throw WorkloadError(name_ + ": a closed loop has no fixed times");
+}
 
 void OpenArrivals::set_up(const scenario::Arrivals::Replay& replay) {
   kind_ = Kind::kReplay;
   double last = 0;
   times_ = read_numbers(replay.path, "arrival_s", [&](double time) {
-    if (!(time >= 0 && time <= 1e10)) throw WorkloadError(fmt::format("arrival_s: want a time from 0 to 1e10 s, got {}", time));
+    if (!(time >= 0 && time <= 1e10))
+      throw WorkloadError(fmt::format("arrival_s: want a time from 0 to 1e10 s, got {}", time));
     if (time < last) throw WorkloadError(fmt::format("arrival_s: {} is before the previous time {}", time, last));
     last = time;
   });

@@ -67,7 +67,8 @@ struct Collector : nlohmann::json_sax<Json> {
   }
   bool odd(const char* what) {
     if (current != nullptr && depth == 2)
-      throw WorkloadError(fmt::format("{}: row {}: {}: want a number, got {}", file, current->size() + 1, current_name, what));
+      throw WorkloadError(
+          fmt::format("{}: row {}: {}: want a number, got {}", file, current->size() + 1, current_name, what));
     return true;
   }
   bool null() override { return odd("null"); }
@@ -107,7 +108,8 @@ BenchResultReader::BenchResultReader(InputStream stream) : TraceReader(stream.na
   const auto need = [&](const std::vector<double>& list, const char* field, const char* hint) {
     if (list.empty()) throw WorkloadError(fmt::format("{}: {}: missing{}", stream.name(), field, hint));
     if (list.size() != input_.size())
-      throw WorkloadError(fmt::format("{}: {}: want {} entries, have {}", stream.name(), field, input_.size(), list.size()));
+      throw WorkloadError(
+          fmt::format("{}: {}: want {} entries, have {}", stream.name(), field, input_.size(), list.size()));
   };
   need(input_, "input_lens", ": save the result with --save-detailed");
   need(output_, "output_lens", "");
@@ -119,7 +121,8 @@ BenchResultReader::BenchResultReader(InputStream stream) : TraceReader(stream.na
     row.row = i + 1;
     if (!std::isfinite(start_[i])) refuse(row, "start_times", "not a finite number");
   }
-  std::stable_sort(order_.begin(), order_.end(), [this](std::size_t a, std::size_t b) { return start_[a] < start_[b]; });
+  std::stable_sort(order_.begin(), order_.end(),
+                   [this](std::size_t a, std::size_t b) { return start_[a] < start_[b]; });
 }
 
 bool BenchResultReader::next(TraceRow& row) {
@@ -133,7 +136,8 @@ bool BenchResultReader::next(TraceRow& row) {
     return static_cast<std::uint32_t>(value);
   };
   row.prompt_tokens = tokens(input_[i], "input_lens", "");
-  row.output_tokens = tokens(output_[i], "output_lens", output_[i] == 0 ? " (a request that failed in the benchmark)" : "");
+  row.output_tokens =
+      tokens(output_[i], "output_lens", output_[i] == 0 ? " (a request that failed in the benchmark)" : "");
   row.arrival_s = start_[i] - start_[order_[0]];
   if (!(*row.arrival_s <= 1e10)) refuse(row, "start_times", fmt::format("{} s after the first", *row.arrival_s));
   return true;

@@ -8,8 +8,8 @@
 namespace dooly::workload {
 
 /// The requests of a result file of `vllm bench serve --save-result --save-detailed`: one JSON object whose lists
-/// `input_lens`, `output_lens` and `start_times` (seconds, any zero) have one entry a request. Kept: 16 bytes a request.
-/// Given in order of their start; row N is the N-th entry of the lists.
+/// `input_lens`, `output_lens` and `start_times` (seconds, any zero) have one entry a request. Kept: 16 bytes a
+/// request. Given in order of their start; row N is the N-th entry of the lists.
 class BenchResultReader : public TraceReader {
  public:
   explicit BenchResultReader(InputStream stream);

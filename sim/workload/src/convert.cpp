@@ -12,7 +12,8 @@
 namespace dooly::workload {
 namespace {
 
-std::uint64_t export_with(RequestSource& source, const TraceColumns& columns, TraceWriter::Encoding encoding, std::ostream& out) {
+std::uint64_t export_with(RequestSource& source, const TraceColumns& columns, TraceWriter::Encoding encoding,
+                          std::ostream& out) {
   TraceWriter writer(out, encoding, columns);
   InstantService guard;
   Request request;
@@ -66,7 +67,8 @@ std::uint64_t convert_trace(const ConvertOptions& options, std::ostream& out) {
   if (options.sort) return convert_sorted(options, out);
   const TraceColumns columns = open_trace(options.input, options.format)->columns();
   if (!columns.arrival)
-    throw WorkloadError(options.input.string() + ": has no arrival times: put it into a scenario with `arrivals` and export that");
+    throw WorkloadError(options.input.string() +
+                        ": has no arrival times: put it into a scenario with `arrivals` and export that");
   const auto source = open_trace_workload(options.input, options.format);
   return export_with(*source, columns, options.encoding, out);
 }

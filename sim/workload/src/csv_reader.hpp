@@ -24,8 +24,8 @@ class CsvSplitter {
 class CsvReader : public TraceReader {
  public:
   /// `header` is the line that `lines` gave last.
-  CsvReader(LineReader lines, std::string_view header, const TraceFormat& format,
-            std::uint32_t block_size, bool truncated);
+  CsvReader(LineReader lines, std::string_view header, const TraceFormat& format, std::uint32_t block_size,
+            bool truncated);
   bool next(TraceRow& row) override;
 
  private:

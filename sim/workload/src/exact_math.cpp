@@ -53,7 +53,8 @@ double exact_exp(double x) {
   double q = kInverseFactorials[0];
   for (std::size_t i = 1; i < kInverseFactorials.size(); ++i) q = q * r + kInverseFactorials[i];
   const double value = 1 + (r + (r * r * q + lost));
-  const auto bits = std::bit_cast<std::uint64_t>(value) + (static_cast<std::uint64_t>(static_cast<std::int64_t>(k)) << 52);
+  const auto bits =
+      std::bit_cast<std::uint64_t>(value) + (static_cast<std::uint64_t>(static_cast<std::int64_t>(k)) << 52);
   return std::bit_cast<double>(bits);
 }
 

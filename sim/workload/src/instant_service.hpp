@@ -15,7 +15,8 @@ class InstantService {
     constexpr std::uint64_t kMost = 100'000'000;
     same_time_ = request.ticket != kNoTicket && request.arrival_s == last_s_ ? same_time_ + 1 : 0;
     last_s_ = request.arrival_s;
-    if (same_time_ > kMost) throw WorkloadError("a closed loop without think time and number of requests ends only when it is run");
+    if (same_time_ > kMost)
+      throw WorkloadError("a closed loop without think time and number of requests ends only when it is run");
   }
 
  private:

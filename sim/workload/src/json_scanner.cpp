@@ -14,7 +14,8 @@ JsonScanner::JsonScanner(std::string_view line) : line_(line) {
 }
 
 void JsonScanner::skip_space() {
-  while (at_ < line_.size() && (line_[at_] == ' ' || line_[at_] == '\t' || line_[at_] == '\r' || line_[at_] == '\n')) ++at_;
+  while (at_ < line_.size() && (line_[at_] == ' ' || line_[at_] == '\t' || line_[at_] == '\r' || line_[at_] == '\n'))
+    ++at_;
 }
 
 bool JsonScanner::fail(const char* what) {
@@ -77,7 +78,8 @@ bool JsonScanner::unescape(std::string& unescaped, std::size_t start) {
     unsigned code = 0;
     for (int i = 0; i < 4; ++i) {
       const char c = line_[at_++];
-      const auto digit = std::string_view("0123456789abcdef").find(static_cast<char>(c >= 'A' && c <= 'F' ? c + 32 : c));
+      const auto digit =
+          std::string_view("0123456789abcdef").find(static_cast<char>(c >= 'A' && c <= 'F' ? c + 32 : c));
       if (digit == std::string_view::npos) return fail("bad escape");
       code = code * 16 + static_cast<unsigned>(digit);
     }
@@ -110,7 +112,8 @@ bool JsonScanner::value(Member& member) {
     default:
       while (at_ < line_.size() && std::string_view(",}] \t").find(line_[at_]) == std::string_view::npos) ++at_;
       if (at_ == start) return fail("want a value");
-      member.kind = line_[start] == '-' || (line_[start] >= '0' && line_[start] <= '9') ? Kind::kNumber : Kind::kLiteral;
+      member.kind =
+          line_[start] == '-' || (line_[start] >= '0' && line_[start] <= '9') ? Kind::kNumber : Kind::kLiteral;
   }
   member.text = line_.substr(start, at_ - start);
   return true;

@@ -62,7 +62,8 @@ void JsonLinesReader::parse(std::string_view line, TraceRow& row) {
       if (member.kind != JsonScanner::Kind::kArray) refuse(row, rule->name, "want a list of whole numbers");
       set_array(row, *rule, member.text);
     } else if (member.kind != (is_text ? JsonScanner::Kind::kString : JsonScanner::Kind::kNumber)) {
-      refuse(row, rule->name, fmt::format("want {}, got {}", is_text ? "a string" : "a number", member.text.substr(0, 60)));
+      refuse(row, rule->name,
+             fmt::format("want {}, got {}", is_text ? "a string" : "a number", member.text.substr(0, 60)));
     } else {
       setter_.set(row, *rule, member.text);
     }

@@ -13,8 +13,8 @@ namespace dooly::workload {
 class JsonLinesReader : public TraceReader {
  public:
   /// `first` is the line that `lines` gave last; it is the first row.
-  JsonLinesReader(LineReader lines, std::string_view first, const TraceFormat& format,
-                  std::uint32_t block_size, bool truncated);
+  JsonLinesReader(LineReader lines, std::string_view first, const TraceFormat& format, std::uint32_t block_size,
+                  bool truncated);
   bool next(TraceRow& row) override;
 
  private:

@@ -45,8 +45,7 @@ bool LineReader::next(std::string_view& line) {
   std::size_t searched = 0;
   for (;;) {
     const char* start = buffer_.data() + begin_;
-    const auto* found =
-        static_cast<const char*>(std::memchr(start + searched, '\n', end_ - begin_ - searched));
+    const auto* found = static_cast<const char*>(std::memchr(start + searched, '\n', end_ - begin_ - searched));
     if (found == nullptr) {
       searched = end_ - begin_;
       if (refill()) continue;

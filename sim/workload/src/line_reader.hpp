@@ -9,7 +9,8 @@
 
 namespace dooly::workload {
 
-/// Lines of a text file: LF or CRLF, with or without a byte order mark and a last line end; blank lines are passed over.
+/// Lines of a text file: LF or CRLF, with or without a byte order mark and a last line end; blank lines are passed
+/// over.
 class LineReader {
  public:
   explicit LineReader(InputStream stream);

@@ -54,7 +54,8 @@ ClosedLoop::ClosedLoop(std::unique_ptr<Shapes> shapes, const scenario::Arrivals:
       end_s_(duration_s.value_or(kNever)),
       files_(shapes_->files()) {
   if (loop.concurrency < 1 || loop.concurrency > 100'000'000)
-    throw WorkloadError(fmt::format("{}: concurrency must be from 1 to 100000000, got {}", context.name, loop.concurrency));
+    throw WorkloadError(
+        fmt::format("{}: concurrency must be from 1 to 100000000, got {}", context.name, loop.concurrency));
   note_file(loop.think_time_s, files_);
   think_random_.reserve(loop.concurrency);
   for (std::uint64_t client = 0; client < loop.concurrency; ++client) {
@@ -82,7 +83,8 @@ void ClosedLoop::finished(std::uint64_t ticket, double client_time_s, Outcome) {
 std::vector<std::filesystem::path> ClosedLoop::files() const { return files_; }
 
 TracePart::TracePart(const TraceRows::Options& options, std::optional<double> duration_s, const PartContext& context)
-    : rows_(options, context), end_s_(duration_s.value_or(kNever)) {
+    : rows_(options, context),
+      end_s_(duration_s.value_or(kNever)) {
   head_s_ = rows_.arrival_s(*rows_.head());
   advance();
 }

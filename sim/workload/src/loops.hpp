@@ -51,8 +51,8 @@ class OpenLoop : public Part {
 /// A fixed number of clients, each of which waits for its answer and thinks before it sends the next request.
 class ClosedLoop : public Part {
  public:
-  ClosedLoop(std::unique_ptr<Shapes> shapes, const scenario::Arrivals::ClosedLoop& loop, std::optional<double> duration_s,
-             const PartContext& context);
+  ClosedLoop(std::unique_ptr<Shapes> shapes, const scenario::Arrivals::ClosedLoop& loop,
+             std::optional<double> duration_s, const PartContext& context);
   void take(Request& into) override;
   void finished(std::uint64_t ticket, double client_time_s, Outcome outcome) override;
   bool exhausted() const override { return !shapes_->has_next() || (ready_.is_empty() && waiting_ == 0); }

@@ -33,7 +33,9 @@ std::vector<double> read_numbers(const std::filesystem::path& path, const std::s
         index = static_cast<std::size_t>(found - cells.begin());
         continue;
       }
-      if (cells.size() > 1) refuse(column.empty() ? "several columns: say which one to read" : fmt::format("header: no column '{}'", column));
+      if (cells.size() > 1)
+        refuse(column.empty() ? "several columns: say which one to read"
+                              : fmt::format("header: no column '{}'", column));
       if (!number_in(cells[0])) {
         if (!column.empty()) refuse(fmt::format("header: no column '{}'", column));
         continue;  // the header of a single column

@@ -62,7 +62,8 @@ class Part {
   double next_arrival_s_ = kNever;
 };
 
-/// Cuts the prompt (an output that alone fills the model is cut first) so that both fit into `limit` tokens; 0: no limit.
+/// Cuts the prompt (an output that alone fills the model is cut first) so that both fit into `limit` tokens; 0: no
+/// limit.
 void truncate(Request& request, std::uint32_t limit);
 
 // What `Request::content` says, made of identities. Each kind of identity has its own number space.

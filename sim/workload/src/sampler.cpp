@@ -56,7 +56,8 @@ void Sampler::set_up(const scenario::Lognormal& law) {
   a_ = solved.mu;
   b_ = solved.sigma;
   c_ = law.max;
-  if (!(c_ >= exact_exp(a_) * (1 - 1e-9))) refuse(fmt::format("lognormal: max {} is below the median {}", c_, exact_exp(a_)));
+  if (!(c_ >= exact_exp(a_) * (1 - 1e-9)))
+    refuse(fmt::format("lognormal: max {} is below the median {}", c_, exact_exp(a_)));
   check(kind_ == Kind::kWhole ? std::floor(c_) : c_);
 }
 
@@ -68,7 +69,8 @@ void Sampler::set_up(const scenario::Zipf& law) {
   a_ = check(law.low);
   const double range = check(law.high) - a_ + 1;
   if (!(range >= 1 && range <= kMaxRange)) refuse(fmt::format("zipf: 1 to {} values, got {}", kMaxRange, range));
-  if (!(law.exponent >= 0 && law.exponent <= 100)) refuse(fmt::format("zipf: exponent from 0 to 100, got {}", law.exponent));
+  if (!(law.exponent >= 0 && law.exponent <= 100))
+    refuse(fmt::format("zipf: exponent from 0 to 100, got {}", law.exponent));
   const auto n = static_cast<std::size_t>(range);
   std::vector<double> weight(n);
   double total = 0;

@@ -29,7 +29,9 @@ std::string read_all(const std::filesystem::path& path) {
 }  // namespace
 
 ServegenPart::ServegenPart(const scenario::TraceSpec& spec, const PartContext& context)
-    : spec_(spec), context_(context), class_(context.classes->index_of(context.default_class)) {
+    : spec_(spec),
+      context_(context),
+      class_(context.classes->index_of(context.default_class)) {
   if (!spec.lengths_path) throw WorkloadError(spec.path.string() + ": format servegen needs a file of lengths");
   files_ = {spec.path, *spec.lengths_path};
   const LengthsByClient lengths = read_lengths(*spec.lengths_path);
@@ -44,7 +46,9 @@ ServegenPart::ServegenPart(const scenario::TraceSpec& spec, const PartContext& c
 ServegenPart::Lengths ServegenPart::parse_lengths(const std::string& text, const std::string& where) {
   Lengths lengths;
   double sum = 0;
-  const auto refuse = [&](std::string_view what) { throw WorkloadError(fmt::format("{}: want {{length: probability, …}}, got '{}'", where, what.substr(0, 40))); };
+  const auto refuse = [&](std::string_view what) {
+    throw WorkloadError(fmt::format("{}: want {{length: probability, …}}, got '{}'", where, what.substr(0, 40)));
+  };
   std::string_view rest = trim(text);
   if (!rest.starts_with('{') || !rest.ends_with('}')) refuse(rest);
   rest = rest.substr(1, rest.size() - 2);
@@ -56,7 +60,8 @@ ServegenPart::Lengths ServegenPart::parse_lengths(const std::string& text, const
     if (colon == entry.npos) refuse(entry);
     const auto length = whole_in(trim(entry.substr(0, colon)));
     const auto probability = number_in(trim(entry.substr(colon + 1)));
-    if (!length || !probability || *length < 0 || *length > kMaxTokens || !(*probability >= 0 && *probability <= 1)) refuse(entry);
+    if (!length || !probability || *length < 0 || *length > kMaxTokens || !(*probability >= 0 && *probability <= 1))
+      refuse(entry);
     if (*probability == 0) continue;
     sum += *probability;
     lengths.tokens.push_back(static_cast<std::uint32_t>(std::max<std::int64_t>(*length, 1)));
@@ -73,13 +78,17 @@ ServegenPart::LengthsByClient ServegenPart::read_lengths(const std::filesystem::
   LengthsByClient all;
   for (const auto& [client, windows] : file.items()) {
     const auto id = unsigned_in(client);
-    if (!id || !windows.is_object()) throw WorkloadError(fmt::format("{}: client '{}': want a number and an object of windows", path.string(), client));
+    if (!id || !windows.is_object())
+      throw WorkloadError(
+          fmt::format("{}: client '{}': want a number and an object of windows", path.string(), client));
     for (const auto& [start, laws] : windows.items()) {
       const auto start_s = number_in(start);
       const std::string where = fmt::format("{}: client {}: window {}", path.string(), client, start);
-      if (!start_s || !(*start_s >= 0 && *start_s <= 1e10) || !laws.is_object()) throw WorkloadError(where + ": want a time and an object");
+      if (!start_s || !(*start_s >= 0 && *start_s <= 1e10) || !laws.is_object())
+        throw WorkloadError(where + ": want a time and an object");
       const auto law = [&](const char* name) {
-        if (!laws.contains(name) || !laws[name].is_string()) throw WorkloadError(fmt::format("{}: {}: missing", where, name));
+        if (!laws.contains(name) || !laws[name].is_string())
+          throw WorkloadError(fmt::format("{}: {}: missing", where, name));
         return parse_lengths(laws[name].get<std::string>(), fmt::format("{}: {}", where, name));
       };
       LengthPair pair{law("input_tokens"), law("output_tokens")};
@@ -90,7 +99,8 @@ ServegenPart::LengthsByClient ServegenPart::read_lengths(const std::filesystem::
 }
 
 void ServegenPart::read_rates(const LengthsByClient& lengths) {
-  static constexpr std::array<std::string_view, 5> kColumns = {"client_id", "timestamp_s", "rate_rps", "pattern", "pat_arg1"};
+  static constexpr std::array<std::string_view, 5> kColumns = {"client_id", "timestamp_s", "rate_rps", "pattern",
+                                                               "pat_arg1"};
   LineReader lines(InputStream::open(spec_.path));
   CsvSplitter splitter;
   std::vector<std::string_view> cells;
@@ -100,20 +110,24 @@ void ServegenPart::read_rates(const LengthsByClient& lengths) {
   if (!splitter.split(line, cells)) cells.clear();
   for (std::size_t i = 0; i < kColumns.size(); ++i) {
     at[i] = static_cast<std::size_t>(std::find(cells.begin(), cells.end(), kColumns[i]) - cells.begin());
-    if (at[i] == cells.size()) throw WorkloadError(fmt::format("{}:{}: header: no column '{}'", spec_.path.string(), lines.number(), kColumns[i]));
+    if (at[i] == cells.size())
+      throw WorkloadError(
+          fmt::format("{}:{}: header: no column '{}'", spec_.path.string(), lines.number(), kColumns[i]));
   }
   const std::size_t width = cells.size();
   std::map<std::uint64_t, Client> clients;
   for (std::uint64_t row = 1; lines.next(line); ++row) {
     const auto refuse = [&](std::string_view field, std::string_view want) {
-      throw WorkloadError(fmt::format("{}:{}: row {}: {}: want {}", spec_.path.string(), lines.number(), row, field, want));
+      throw WorkloadError(
+          fmt::format("{}:{}: row {}: {}: want {}", spec_.path.string(), lines.number(), row, field, want));
     };
     if (!splitter.split(line, cells) || cells.size() != width) refuse("row", fmt::format("{} cells", width));
     const auto id = unsigned_in(cells[at[0]]);
     if (!id) refuse("client_id", "a whole number");
     const auto number = [&](std::size_t column, double low, double high) {
       const auto value = number_in(cells[at[column]]);
-      if (!value || !(*value >= low && *value <= high)) refuse(kColumns[column], fmt::format("a number from {} to {}", low, high));
+      if (!value || !(*value >= low && *value <= high))
+        refuse(kColumns[column], fmt::format("a number from {} to {}", low, high));
       return *value;
     };
     Window window;
@@ -121,7 +135,8 @@ void ServegenPart::read_rates(const LengthsByClient& lengths) {
     const double rate = number(2, 0, 1e7);
     const std::string_view pattern = cells[at[3]];
     window.weibull = pattern == "Weibull";
-    if (!window.weibull && pattern != "Gamma" && pattern != "Exponential") refuse("pattern", "Gamma, Weibull or Exponential");
+    if (!window.weibull && pattern != "Gamma" && pattern != "Exponential")
+      refuse("pattern", "Gamma, Weibull or Exponential");
     window.shape = pattern == "Exponential" ? 1 : number(4, window.weibull ? 0.01 : 1e-6, 1e6);
     if (rate == 0 || lengths.count(*id) == 0) continue;
     window.mean_gap_s = 1 / rate;
@@ -131,7 +146,9 @@ void ServegenPart::read_rates(const LengthsByClient& lengths) {
     client.windows.push_back(window);
   }
   for (auto& [id, client] : clients) clients_.push_back(std::move(client));
-  if (clients_.empty()) throw WorkloadError(fmt::format("{}: no client has both a rate here and lengths in {}", spec_.path.string(), spec_.lengths_path->string()));
+  if (clients_.empty())
+    throw WorkloadError(fmt::format("{}: no client has both a rate here and lengths in {}", spec_.path.string(),
+                                    spec_.lengths_path->string()));
 }
 
 /// Orders the windows, finds where each ends and which lengths it takes.
@@ -141,17 +158,20 @@ void ServegenPart::finish_clients(const LengthsByClient& lengths) {
     for (const Window& window : client.windows) starts.insert(window.start_s);
   }
   double length_s = kDefaultWindowSeconds;
-  for (auto at = starts.begin(); std::next(at) != starts.end(); ++at) length_s = std::min(length_s, *std::next(at) - *at);
+  for (auto at = starts.begin(); std::next(at) != starts.end(); ++at)
+    length_s = std::min(length_s, *std::next(at) - *at);
   origin_s_ = *starts.begin();
   span_s_ = *starts.rbegin() + length_s - origin_s_;
   for (Client& client : clients_) {
-    std::sort(client.windows.begin(), client.windows.end(), [](const Window& a, const Window& b) { return a.start_s < b.start_s; });
+    std::sort(client.windows.begin(), client.windows.end(),
+              [](const Window& a, const Window& b) { return a.start_s < b.start_s; });
     const auto& pairs = lengths.at(client.id);
     for (const auto& [start, pair] : pairs) client.lengths.push_back(pair);
     for (std::size_t i = 0; i < client.windows.size(); ++i) {
       Window& window = client.windows[i];
       if (i > 0 && window.start_s == client.windows[i - 1].start_s)
-        throw WorkloadError(fmt::format("{}: client {}: window {} twice", spec_.path.string(), client.id, window.start_s));
+        throw WorkloadError(
+            fmt::format("{}: client {}: window {} twice", spec_.path.string(), client.id, window.start_s));
       window.end_s = window.start_s + length_s;
       auto after = pairs.upper_bound(window.start_s);
       window.lengths = after == pairs.begin() ? 0 : static_cast<std::size_t>(std::distance(pairs.begin(), after)) - 1;
@@ -165,9 +185,9 @@ std::uint32_t ServegenPart::Lengths::draw(RandomStream& random) const {
   return tokens[static_cast<std::size_t>(std::min(found, cumulative.end() - 1) - cumulative.begin())];
 }
 
-/// Moves to the client's next request; false: it has none in this pass. A window's process is stationary: its first gap is
-/// what is left of a gap that the window's start fell into (length-biased, times a uniform number), so that the expected
-/// number of requests is rate times length whatever the law.
+/// Moves to the client's next request; false: it has none in this pass. A window's process is stationary: its first gap
+/// is what is left of a gap that the window's start fell into (length-biased, times a uniform number), so that the
+/// expected number of requests is rate times length whatever the law.
 bool ServegenPart::step(Client& client) const {
   bool entered = client.next_s < client.windows[client.window].start_s;
   for (; client.window < client.windows.size(); ++client.window, entered = true) {

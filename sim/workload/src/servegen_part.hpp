@@ -11,10 +11,10 @@
 namespace dooly::workload {
 
 /// Requests drawn from ServeGen's statistics of single clients: for each client and window of time a rate, a law of the
-/// gaps (Gamma or Weibull with a shape; its scale follows from the rate), and distributions of input and output lengths.
-/// Each client draws from random streams of its own. A client without lengths is left out; a window without lengths
-/// takes those of the client's latest window before it that has some, else of its first one. Time 0 is the start of the
-/// first window of any client that is used.
+/// gaps (Gamma or Weibull with a shape; its scale follows from the rate), and distributions of input and output
+/// lengths. Each client draws from random streams of its own. A client without lengths is left out; a window without
+/// lengths takes those of the client's latest window before it that has some, else of its first one. Time 0 is the
+/// start of the first window of any client that is used.
 class ServegenPart : public Part {
  public:
   ServegenPart(const scenario::TraceSpec& spec, const PartContext& context);
@@ -37,7 +37,7 @@ class ServegenPart : public Part {
   struct Window {
     double start_s = 0, end_s = 0, mean_gap_s = 0, shape = 1;
     bool weibull = false;
-    double unit_mean = 1;   ///< of the law with scale 1
+    double unit_mean = 1;  ///< of the law with scale 1
     std::size_t lengths = 0;
   };
   struct Client {
@@ -63,10 +63,10 @@ class ServegenPart : public Part {
   std::uint16_t class_;
   std::vector<std::filesystem::path> files_;
   std::vector<Client> clients_;
-  std::vector<std::size_t> heap_;   ///< of clients, by (next_s, index)
+  std::vector<std::size_t> heap_;  ///< of clients, by (next_s, index)
   std::uint64_t left_;
   double origin_s_ = 0;
-  double shift_s_ = 0;              ///< of later passes
+  double shift_s_ = 0;  ///< of later passes
   std::uint64_t pass_ = 0;
   double span_s_ = 0;
 };

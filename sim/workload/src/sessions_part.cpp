@@ -132,9 +132,11 @@ void SessionsPart::finished(std::uint64_t ticket, double client_time_s, Outcome 
     --open_;
     ++session.turn;
     session.after_s = think_law_.draw(session.times);
-    const std::uint64_t prompt = std::uint64_t{session.prompt} + session.output + turn_prompt_.draw_whole(session.lengths);
+    const std::uint64_t prompt =
+        std::uint64_t{session.prompt} + session.output + turn_prompt_.draw_whole(session.lengths);
     if (prompt > kMaxTokens)
-      throw WorkloadError(fmt::format("{}: session {} grows beyond {} tokens", context_.name, session.number, kMaxTokens));
+      throw WorkloadError(
+          fmt::format("{}: session {} grows beyond {} tokens", context_.name, session.number, kMaxTokens));
     session.prompt = static_cast<std::uint32_t>(prompt);
     turns_.push_back({client_time_s + session.after_s, session.number, slot});
     std::push_heap(turns_.begin(), turns_.end(), std::greater<>());

@@ -24,10 +24,10 @@ class SessionsPart : public Part {
   struct Session {
     RandomStream lengths, times;
     std::uint64_t number = 0;
-    std::uint64_t client = 0;    ///< closed loop
+    std::uint64_t client = 0;  ///< closed loop
     std::uint32_t turn = 0, turns = 0;
-    std::uint32_t prompt = 0;    ///< of the turn to come
-    std::uint32_t output = 0;    ///< of the turn on its way
+    std::uint32_t prompt = 0;  ///< of the turn to come
+    std::uint32_t output = 0;  ///< of the turn on its way
     std::uint64_t prefix_id = kNoPrefix;
     std::uint32_t prefix_tokens = 0;
     double after_s = 0;
@@ -36,7 +36,9 @@ class SessionsPart : public Part {
     double time_s;
     std::uint64_t number;
     std::uint32_t slot;
-    bool operator>(const Turn& other) const { return time_s != other.time_s ? time_s > other.time_s : number > other.number; }
+    bool operator>(const Turn& other) const {
+      return time_s != other.time_s ? time_s > other.time_s : number > other.number;
+    }
   };
 
   void advance();
@@ -50,7 +52,7 @@ class SessionsPart : public Part {
   Sampler turns_law_, think_law_, first_prompt_, turn_prompt_, output_;
   PrefixChooser prefix_;
   std::optional<OpenArrivals> arrivals_;
-  std::optional<Sampler> between_sessions_;   ///< closed loop
+  std::optional<Sampler> between_sessions_;  ///< closed loop
   std::vector<RandomStream> client_random_;
   ClientHeap idle_clients_;
   std::vector<std::filesystem::path> files_;
@@ -59,8 +61,8 @@ class SessionsPart : public Part {
   double next_start_s_ = kNever;
   std::vector<Session> slots_;
   std::vector<std::uint32_t> free_slots_;
-  std::vector<Turn> turns_;   ///< heap
-  std::uint64_t open_ = 0;    ///< sessions whose turn is on its way
+  std::vector<Turn> turns_;  ///< heap
+  std::uint64_t open_ = 0;  ///< sessions whose turn is on its way
 };
 
 }  // namespace dooly::workload

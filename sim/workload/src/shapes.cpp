@@ -16,7 +16,8 @@ void note_file(const scenario::Distribution& law, std::vector<std::filesystem::p
 
 PrefixChooser::PrefixChooser(const std::optional<scenario::PrefixGroups>& groups, const std::string& what) {
   if (!groups) return;
-  if (groups->groups < 1 || groups->tokens < 1 || groups->tokens > kMaxTokens || !(groups->share >= 0 && groups->share <= 1))
+  if (groups->groups < 1 || groups->tokens < 1 || groups->tokens > kMaxTokens ||
+      !(groups->share >= 0 && groups->share <= 1))
     throw WorkloadError(fmt::format("{}: prefix: want groups and tokens of at least 1 and a share from 0 to 1", what));
   groups_ = groups->groups;
   tokens_ = static_cast<std::uint32_t>(groups->tokens);

@@ -111,7 +111,8 @@ void print_histogram(std::ostream& out, const char* name, const LengthCounts& le
     const std::uint64_t low = 1ULL << (bits - 1), high = 1ULL << bits;
     const std::uint64_t count = lengths.between(low, high);
     const std::size_t stars = (count * kWidth + most - 1) / most;
-    fmt::print(out, "{:>10} - {:<10}{:>10}{}{}\n", low, high - 1, count, count > 0 ? "  " : "", std::string(stars, '#'));
+    fmt::print(out, "{:>10} - {:<10}{:>10}{}{}\n", low, high - 1, count, count > 0 ? "  " : "",
+               std::string(stars, '#'));
   }
 }
 
@@ -127,11 +128,13 @@ void WorkloadStats::print(std::ostream& out, std::span<const std::string> classe
   fmt::print(out, "arrivals      {:.6g} s to {:.6g} s", first_s_, last_s_);
   if (span > 0) fmt::print(out, ", {:.6g} requests/s", static_cast<double>(requests() - 1) / span);
   fmt::print(out, "\nburstiness    {:.3f} (standard deviation of the gaps / mean gap; Poisson: 1)\n", gaps_.cv());
-  fmt::print(out, "\n{:<14}{:>12}{:>12}{:>12}{:>12}{:>12}{:>12}{:>12}\n", "tokens", "mean", "min", "p50", "p90", "p95", "p99", "max");
+  fmt::print(out, "\n{:<14}{:>12}{:>12}{:>12}{:>12}{:>12}{:>12}{:>12}\n", "tokens", "mean", "min", "p50", "p90", "p95",
+             "p99", "max");
   print_lengths(out, "prompt", prompts_);
   print_lengths(out, "output", outputs_);
   fmt::print(out, "\nprefix sharing  {:.1f} % of the prompt tokens, in {:.1f} % of the requests, were seen before\n",
-             100 * shared_prompt_share(), requests() > 0 ? 100.0 * static_cast<double>(sharing_requests_) / static_cast<double>(requests()) : 0.0);
+             100 * shared_prompt_share(),
+             requests() > 0 ? 100.0 * static_cast<double>(sharing_requests_) / static_cast<double>(requests()) : 0.0);
   if (!session_tokens_.empty())
     fmt::print(out, "sessions        {}, {:.2f} turns each\n", session_tokens_.size(),
                static_cast<double>(session_requests_) / static_cast<double>(session_tokens_.size()));

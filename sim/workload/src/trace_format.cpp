@@ -17,12 +17,11 @@ using enum Meaning;
 
 constexpr FieldRule kAzure[] = {
     {"TIMESTAMP", kArrival, true, 0}, {"ContextTokens", kPrompt, true}, {"GeneratedTokens", kOutput, true}};
-constexpr FieldRule kBurstGpt[] = {
-    {"Timestamp", kArrival, true},      {"Model", kNothing},        {"Request tokens", kPrompt, true},
-    {"Response tokens", kOutput, true}, {"Total tokens", kNothing}, {"Log Type", kNothing}};
-constexpr FieldRule kVidur[] = {{"arrived_at", kArrival, true},
-                                {"num_prefill_tokens", kPrompt, true},
-                                {"num_decode_tokens", kOutput, true}};
+constexpr FieldRule kBurstGpt[] = {{"Timestamp", kArrival, true},     {"Model", kNothing},
+                                   {"Request tokens", kPrompt, true}, {"Response tokens", kOutput, true},
+                                   {"Total tokens", kNothing},        {"Log Type", kNothing}};
+constexpr FieldRule kVidur[] = {
+    {"arrived_at", kArrival, true}, {"num_prefill_tokens", kPrompt, true}, {"num_decode_tokens", kOutput, true}};
 constexpr FieldRule kShareGpt[] = {{"num_prefill_tokens", kPrompt, true}, {"num_decode_tokens", kOutput, true}};
 constexpr FieldRule kApex[] = {{"start_time_offset_ns", kArrival, true, 1e9},
                                {"context_tokens", kPrompt, true},
@@ -54,15 +53,24 @@ using Encoding = TraceFormat::Encoding;
 using BlockCount = TraceFormat::BlockCount;
 constexpr TraceFormat kFormats[] = {
     {.name = "azure", .encoding = Encoding::kCsv, .fields = kAzure, .from_first_row = true},
-    {.name = "mooncake", .encoding = Encoding::kJsonLines, .fields = kMooncake, .block_size = 512,
+    {.name = "mooncake",
+     .encoding = Encoding::kJsonLines,
+     .fields = kMooncake,
+     .block_size = 512,
      .block_count = BlockCount::kCeil},
     {.name = "burstgpt", .encoding = Encoding::kCsv, .fields = kBurstGpt, .skip_empty_outputs = true},
     {.name = "vidur", .encoding = Encoding::kCsv, .fields = kVidur},
-    {.name = "llmservingsim", .encoding = Encoding::kJsonLines, .fields = kLlmServingSim, .block_size = 16,
+    {.name = "llmservingsim",
+     .encoding = Encoding::kJsonLines,
+     .fields = kLlmServingSim,
+     .block_size = 16,
      .block_count = BlockCount::kFloorOrCeil},
     {.name = "sharegpt", .encoding = Encoding::kCsv, .fields = kShareGpt},
     {.name = "apex", .encoding = Encoding::kCsv, .fields = kApex},
-    {.name = "dooly", .encoding = Encoding::kEither, .fields = kDooly, .block_count = BlockCount::kFloorOrCeil,
+    {.name = "dooly",
+     .encoding = Encoding::kEither,
+     .fields = kDooly,
+     .block_count = BlockCount::kFloorOrCeil,
      .refuse_unknown_fields = true},
 };
 
@@ -135,7 +143,8 @@ std::optional<std::int64_t> parse_date_time(std::string_view text) {
 }
 
 const FieldRule* TraceFormat::find(std::string_view field) const {
-  const auto found = std::find_if(fields.begin(), fields.end(), [&](const FieldRule& rule) { return rule.name == field; });
+  const auto found =
+      std::find_if(fields.begin(), fields.end(), [&](const FieldRule& rule) { return rule.name == field; });
   return found == fields.end() ? nullptr : &*found;
 }
 
@@ -213,7 +222,8 @@ void FieldSetter::set(TraceRow& row, const FieldRule& rule, std::string_view tex
         while (end < text.size() && !separates(text[end])) ++end;
         if (end > at) {
           const auto id = unsigned_in(text.substr(at, end - at));
-          if (!id) reader_.refuse(row, rule.name, fmt::format("want whole numbers, got {}", shown(text.substr(at, end - at))));
+          if (!id)
+            reader_.refuse(row, rule.name, fmt::format("want whole numbers, got {}", shown(text.substr(at, end - at))));
           row.block_ids.push_back(*id);
         }
         at = end + 1;
@@ -233,18 +243,22 @@ void FieldSetter::check_blocks(const TraceRow& row) const {
   const std::size_t have = row.block_ids.size();
   if (have == all || (have == full && !all_listed)) return;
   const std::string want = all_listed || full == all ? fmt::format("{}", all) : fmt::format("{} or {}", full, all);
-  reader_.refuse(row, field, fmt::format("want {} ids for {} tokens in blocks of {}, have {}", want, row.prompt_tokens,
-                                         row.block_size, have));
+  reader_.refuse(
+      row, field,
+      fmt::format("want {} ids for {} tokens in blocks of {}, have {}", want, row.prompt_tokens, row.block_size, have));
 }
 
 void FieldSetter::check(const TraceRow& row) const {
   check_blocks(row);
   if (!format_.refuse_unknown_fields) return;  // the rest concerns dooly-trace alone
   if (row.prefix_id.has_value() != (row.prefix_tokens > 0))
-    reader_.refuse(row, row.prefix_id ? "prefix_tokens" : "prefix_id", "missing: prefix_id and prefix_tokens go together");
+    reader_.refuse(row, row.prefix_id ? "prefix_tokens" : "prefix_id",
+                   "missing: prefix_id and prefix_tokens go together");
   if (row.prefix_tokens > row.prompt_tokens)
-    reader_.refuse(row, "prefix_tokens", fmt::format("{} exceed the {} prompt tokens", row.prefix_tokens, row.prompt_tokens));
-  if (row.prefix_id && !row.block_ids.empty()) reader_.refuse(row, "block_ids", "give block_ids or prefix_id, not both");
+    reader_.refuse(row, "prefix_tokens",
+                   fmt::format("{} exceed the {} prompt tokens", row.prefix_tokens, row.prompt_tokens));
+  if (row.prefix_id && !row.block_ids.empty())
+    reader_.refuse(row, "block_ids", "give block_ids or prefix_id, not both");
   if (row.turn && !row.session) reader_.refuse(row, "session", "missing: turn needs it");
   if (row.after_s && !row.session) reader_.refuse(row, "session", "missing: after_s needs it");
   if (!row.arrival_s && !row.after_s) reader_.refuse(row, "arrival_s", "missing");

@@ -9,8 +9,21 @@ namespace dooly::workload {
 
 /// What a field of a file says about a request.
 enum class Meaning : std::uint8_t {
-  kNothing, kArrival, kPrompt, kOutput, kId, kClass, kPriority, kSession, kTurn, kAfter, kDeadline, kPrefixId,
-  kPrefixTokens, kBlockIds, kBlockSize
+  kNothing,
+  kArrival,
+  kPrompt,
+  kOutput,
+  kId,
+  kClass,
+  kPriority,
+  kSession,
+  kTurn,
+  kAfter,
+  kDeadline,
+  kPrefixId,
+  kPrefixTokens,
+  kBlockIds,
+  kBlockSize
 };
 
 struct FieldRule {

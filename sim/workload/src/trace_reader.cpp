@@ -33,8 +33,8 @@ void TraceReader::refuse(const TraceRow& row, std::string_view field, const std:
 }
 
 const std::vector<std::string>& trace_formats() {
-  static const std::vector<std::string> formats = {"azure", "mooncake",   "burstgpt", "vidur", "llmservingsim", "sharegpt",
-                                                   "apex",  "vllm-bench", "servegen", "dooly"};
+  static const std::vector<std::string> formats = {"azure",    "mooncake", "burstgpt",   "vidur",    "llmservingsim",
+                                                   "sharegpt", "apex",     "vllm-bench", "servegen", "dooly"};
   return formats;
 }
 
@@ -51,7 +51,8 @@ std::string_view format_of_header(std::string_view header) {
   if (has("client_id") && has("rate_rps")) return "servegen";
   for (const char* name : {"azure", "burstgpt", "apex", "vidur", "sharegpt", "dooly"}) {
     const auto& fields = row_format(name)->fields;
-    if (std::all_of(fields.begin(), fields.end(), [&](const FieldRule& f) { return !f.required || has(f.name); })) return name;
+    if (std::all_of(fields.begin(), fields.end(), [&](const FieldRule& f) { return !f.required || has(f.name); }))
+      return name;
   }
   return {};
 }
@@ -78,7 +79,8 @@ void read_comment(const LineReader& lines, std::string_view line, std::uint32_t&
     rest = rest.substr(std::min(rest.find_first_not_of("=: "), rest.size()));
     const auto size = whole_in(rest.substr(0, std::min(rest.find_first_of(" ,;\t"), rest.size())));
     if (!size || *size < 1 || *size > kMaxTokens)
-      throw WorkloadError(fmt::format("{}:{}: block_size: want a whole number of at least 1", lines.name(), lines.number()));
+      throw WorkloadError(
+          fmt::format("{}:{}: block_size: want a whole number of at least 1", lines.name(), lines.number()));
     block_size = static_cast<std::uint32_t>(*size);
   }
   if (line.find("truncated=1") != line.npos) truncated = true;
@@ -96,7 +98,8 @@ bool is_bench_result(const Opener& opener) {
   start.resize(have);
   const std::size_t brace = start.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
   if (brace == start.npos || start[brace] != '{') return false;
-  for (const char* key : {"\"input_lens\"", "\"output_lens\"", "\"request_throughput\"", "\"start_times\"", "\"num_prompts\""})
+  for (const char* key :
+       {"\"input_lens\"", "\"output_lens\"", "\"request_throughput\"", "\"start_times\"", "\"num_prompts\""})
     if (start.find(key) != start.npos) return true;
   return false;
 }
@@ -146,7 +149,8 @@ std::unique_ptr<TraceReader> make_reader(const Opener& opener, const std::string
     throw WorkloadError(fmt::format("{}:{}: format {} is {}", name, opened.lines.number(), chosen,
                                     opened.is_json ? "CSV" : "one JSON object a line"));
   if (opened.is_json)
-    return std::make_unique<JsonLinesReader>(std::move(opened.lines), opened.first, rules, opened.block_size, opened.truncated);
+    return std::make_unique<JsonLinesReader>(std::move(opened.lines), opened.first, rules, opened.block_size,
+                                             opened.truncated);
   return std::make_unique<CsvReader>(std::move(opened.lines), opened.first, rules, opened.block_size, opened.truncated);
 }
 

@@ -18,7 +18,9 @@ constexpr double kNoTime = std::numeric_limits<double>::quiet_NaN();
 }  // namespace
 
 TraceRows::TraceRows(const Options& options, const PartContext& context)
-    : options_(options), context_(context), default_class_(context.classes->index_of(context.default_class)) {
+    : options_(options),
+      context_(context),
+      default_class_(context.classes->index_of(context.default_class)) {
   open();
   columns_ = reader_->columns();
   const std::size_t most = options_.any_order ? ~std::size_t{0} : options_.kept_rows;
@@ -33,8 +35,8 @@ void TraceRows::open() {
   reader_ = open_trace(options_.path, options_.format);
   columns_ = reader_->columns();
   if (options_.keep_times && !columns_.arrival)
-    throw WorkloadError(fmt::format("{}: format {} has no arrival times: give `arrivals`", options_.path.string(),
-                                    reader_->format()));
+    throw WorkloadError(
+        fmt::format("{}: format {} has no arrival times: give `arrivals`", options_.path.string(), reader_->format()));
   columns_.truncated |= options_.truncate;
   pending_ = false;
   pass_rows_ = 0;
@@ -70,8 +72,10 @@ bool TraceRows::load(std::size_t rows, std::size_t block_ids) {
 void TraceRows::check_order(const TraceRow& row) {
   if (!options_.keep_times || !row.arrival_s) return;
   if (!options_.any_order && *row.arrival_s < last_arrival_s_)
-    reader_->refuse(row, "arrival", fmt::format("{} s is before the previous row's {} s; to sort: dooly workload convert "
-                                                "--sort {}", *row.arrival_s, last_arrival_s_, options_.path.string()));
+    reader_->refuse(row, "arrival",
+                    fmt::format("{} s is before the previous row's {} s; to sort: dooly workload convert "
+                                "--sort {}",
+                                *row.arrival_s, last_arrival_s_, options_.path.string()));
   if (timed_rows_++ == 0) first_arrival_s_ = *row.arrival_s;
   last_arrival_s_ = *row.arrival_s;
 }
@@ -98,7 +102,8 @@ void TraceRows::append_optional(Chunk& chunk, const TraceRow& row) {
     chunk.request_class.push_back(own ? context_.classes->index_of(row.class_name) : default_class_);
   }
   if (columns_.priority) chunk.priority.push_back(row.priority.value_or(context_.priority));
-  if (row.deadline_s && !options_.keep_times) reader_->refuse(row, "deadline_s", "`arrivals` cannot replace times with deadlines");
+  if (row.deadline_s && !options_.keep_times)
+    reader_->refuse(row, "deadline_s", "`arrivals` cannot replace times with deadlines");
   if (columns_.deadline) chunk.deadline_s.push_back(row.deadline_s.value_or(0));
   if (columns_.prefix) {
     chunk.prefix_id.push_back(row.prefix_id ? context_.numbers(*row.prefix_id) : kNoPrefix);
@@ -123,7 +128,8 @@ void TraceRows::append_session(Chunk& chunk, const TraceRow& row) {
   if (!row.session) return;
   max_session_ = std::max(max_session_, *row.session);
   const std::uint32_t tokens = row.prompt_tokens + row.output_tokens;
-  const auto [found, is_first] = sessions_.try_emplace(*row.session, SessionState{row.turn.value_or(0), number, tokens, SessionState::Kind::kUnknown});
+  const auto [found, is_first] = sessions_.try_emplace(
+      *row.session, SessionState{row.turn.value_or(0), number, tokens, SessionState::Kind::kUnknown});
   if (is_first) {
     if (row.turn.value_or(0) > 1)
       reader_->refuse(row, "turn", fmt::format("session {} starts with turn {}", *row.session, *row.turn));
@@ -137,12 +143,15 @@ void TraceRows::append_session(Chunk& chunk, const TraceRow& row) {
   SessionState& state = found->second;
   const std::uint32_t turn = row.turn.value_or(state.turn + 1);
   if (turn != state.turn + 1)
-    reader_->refuse(row, "turn", fmt::format("want turn {} of session {}, have {}", state.turn + 1, *row.session, turn));
+    reader_->refuse(row, "turn",
+                    fmt::format("want turn {} of session {}, have {}", state.turn + 1, *row.session, turn));
   if (row.arrival_s && row.after_s)
     reader_->refuse(row, "after_s", "a later turn has either an arrival_s or an after_s, not both");
   if (row.prompt_tokens < state.tokens && !columns_.truncated && row.after_s)
-    reader_->refuse(row, "prompt_tokens", fmt::format("a later turn's prompt holds the whole conversation so far, at least "
-                                                      "{} tokens, got {}", state.tokens, row.prompt_tokens));
+    reader_->refuse(row, "prompt_tokens",
+                    fmt::format("a later turn's prompt holds the whole conversation so far, at least "
+                                "{} tokens, got {}",
+                                state.tokens, row.prompt_tokens));
   const auto kind = row.after_s ? SessionState::Kind::kClosed : SessionState::Kind::kOpen;
   if (state.kind != SessionState::Kind::kUnknown && state.kind != kind)
     reader_->refuse(row, "after_s", fmt::format("session {} has turns with and turns without after_s", *row.session));
@@ -151,8 +160,10 @@ void TraceRows::append_session(Chunk& chunk, const TraceRow& row) {
   chunk.turn.back() = turn;
   if (row.after_s) {
     if (state.row < chunk.base)
-      reader_->refuse(row, "session", fmt::format("in a file of this size the turns of a session stand together; to sort: "
-                                                  "dooly workload convert --sort {}", options_.path.string()));
+      reader_->refuse(row, "session",
+                      fmt::format("in a file of this size the turns of a session stand together; to sort: "
+                                  "dooly workload convert --sort {}",
+                                  options_.path.string()));
     chunk.next_turn[state.row - chunk.base] = static_cast<std::uint32_t>(number - chunk.base) + 1;
     chunk.closed.back() = 1;
     chunk.closed[state.row - chunk.base] = 1;
@@ -170,7 +181,8 @@ void TraceRows::end_pass() {
 
 const TraceRows::Chunk& TraceRows::chunk_of(std::uint64_t row) const {
   if (whole_) return chunks_.front();
-  auto at = std::upper_bound(chunks_.begin(), chunks_.end(), row, [](std::uint64_t r, const Chunk& c) { return r < c.base; });
+  auto at =
+      std::upper_bound(chunks_.begin(), chunks_.end(), row, [](std::uint64_t r, const Chunk& c) { return r < c.base; });
   return *--at;
 }
 
@@ -244,7 +256,8 @@ std::uint32_t TraceRows::limit_of(std::uint16_t request_class) const {
   constexpr std::uint32_t kUnknown = 0xFFFFFFFFU;
   if (request_class >= max_model_len_.size()) max_model_len_.resize(request_class + 1U, kUnknown);
   std::uint32_t& limit = max_model_len_[request_class];
-  if (limit == kUnknown) limit = context_.max_model_len ? context_.max_model_len(context_.classes->names()[request_class]) : 0;
+  if (limit == kUnknown)
+    limit = context_.max_model_len ? context_.max_model_len(context_.classes->names()[request_class]) : 0;
   return limit;
 }
 
@@ -259,7 +272,8 @@ void TraceRows::fill(Request& into, Position at) const {
   if (options_.truncate) truncate(into, limit_of(into.request_class));
   into.deadline_s = chunk.deadline_s.empty() ? 0 : chunk.deadline_s[i];
   const bool moved = options_.speedup != 1 || at.pass > 0;
-  if (into.deadline_s > 0 && moved && !waits(at)) into.deadline_s = arrival_s(at) + (into.deadline_s - chunk.arrival_s[i]);
+  if (into.deadline_s > 0 && moved && !waits(at))
+    into.deadline_s = arrival_s(at) + (into.deadline_s - chunk.arrival_s[i]);
   into.session = kNoSession;
   into.turn = 0;
   into.after_s = -1;
@@ -269,7 +283,8 @@ void TraceRows::fill(Request& into, Position at) const {
     const std::size_t end = i + 1 < chunk.block_begin.size() ? chunk.block_begin[i + 1] : chunk.block_ids.size();
     if (end > begin) set_blocks(into, {chunk.block_ids.data() + begin, end - begin}, chunk.block_size[i]);
   }
-  if (!chunk.prefix_id.empty() && chunk.prefix_id[i] != kNoPrefix) set_prefix(into, chunk.prefix_id[i], chunk.prefix_tokens[i]);
+  if (!chunk.prefix_id.empty() && chunk.prefix_id[i] != kNoPrefix)
+    set_prefix(into, chunk.prefix_id[i], chunk.prefix_tokens[i]);
   if (chunk.session.empty() || chunk.session[i] == kNoSession) return;
   into.session = context_.numbers(chunk.session[i] + at.pass * session_stride_);
   into.turn = chunk.turn[i];

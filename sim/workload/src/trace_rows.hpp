@@ -13,8 +13,8 @@
 
 namespace dooly::workload {
 
-/// The rows of a trace, one after another, `loop` times over. A file of up to about a million rows is parsed once and kept
-/// in compact form; of a larger one only the rows in use are in memory and every pass reads it again.
+/// The rows of a trace, one after another, `loop` times over. A file of up to about a million rows is parsed once and
+/// kept in compact form; of a larger one only the rows in use are in memory and every pass reads it again.
 class TraceRows {
  public:
   struct Options {

@@ -47,7 +47,9 @@ void append_json_text(std::string& line, std::string_view text) {
 }  // namespace
 
 TraceWriter::TraceWriter(std::ostream& out, Encoding encoding, const TraceColumns& columns)
-    : out_(out), encoding_(encoding), columns_(columns) {
+    : out_(out),
+      encoding_(encoding),
+      columns_(columns) {
   header();
 }
 

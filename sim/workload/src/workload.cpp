@@ -38,15 +38,18 @@ std::unique_ptr<Part> timed(std::unique_ptr<Shapes> shapes, const Arrivals& arri
 }
 
 std::unique_ptr<Part> make_part(const scenario::TraceSpec& trace, const PartContext& context) {
-  if (!(trace.speedup >= 1e-6 && trace.speedup <= 1e6)) throw WorkloadError(fmt::format("{}: speedup must be from 1e-6 to 1e6, got {}", context.name, trace.speedup));
-  if (trace.loop < 1 || trace.loop > (1U << 24)) throw WorkloadError(fmt::format("{}: loop must be from 1 to {}, got {}", context.name, 1U << 24, trace.loop));
+  if (!(trace.speedup >= 1e-6 && trace.speedup <= 1e6))
+    throw WorkloadError(fmt::format("{}: speedup must be from 1e-6 to 1e6, got {}", context.name, trace.speedup));
+  if (trace.loop < 1 || trace.loop > (1U << 24))
+    throw WorkloadError(fmt::format("{}: loop must be from 1 to {}, got {}", context.name, 1U << 24, trace.loop));
   if (trace.limit && *trace.limit == 0) throw WorkloadError(context.name + ": limit must be at least 1");
   if (trace.format == "servegen") {
     if (trace.arrivals) throw WorkloadError(context.name + ": format servegen has its own arrivals");
     return std::make_unique<ServegenPart>(trace, context);
   }
   if (!trace.arrivals) return std::make_unique<TracePart>(trace_options(trace), trace.duration_s, context);
-  return timed(std::make_unique<TraceShapes>(trace_options(trace), context), *trace.arrivals, trace.duration_s, context);
+  return timed(std::make_unique<TraceShapes>(trace_options(trace), context), *trace.arrivals, trace.duration_s,
+               context);
 }
 
 void need_an_end(bool has_count, std::optional<double> duration_s, const Arrivals& arrivals, const std::string& name) {
@@ -57,7 +60,8 @@ void need_an_end(bool has_count, std::optional<double> duration_s, const Arrival
 
 std::unique_ptr<Part> make_part(const scenario::SyntheticSpec& synthetic, const PartContext& context) {
   need_an_end(synthetic.requests.has_value(), synthetic.duration_s, synthetic.arrivals, context.name);
-  return timed(std::make_unique<SyntheticShapes>(synthetic, context), synthetic.arrivals, synthetic.duration_s, context);
+  return timed(std::make_unique<SyntheticShapes>(synthetic, context), synthetic.arrivals, synthetic.duration_s,
+               context);
 }
 
 std::unique_ptr<Part> make_part(const scenario::SessionsSpec& sessions, const PartContext& context) {
@@ -69,7 +73,8 @@ std::unique_ptr<Part> make_part(const scenario::SessionsSpec& sessions, const Pa
 class MergedWorkload : public RequestSource {
  public:
   MergedWorkload(const std::vector<scenario::WorkloadSpec>& specs, std::uint64_t seed, MaxModelLen max_model_len) {
-    if (specs.empty() || specs.size() > 255) throw WorkloadError(fmt::format("want 1 to 255 workloads, got {}", specs.size()));
+    if (specs.empty() || specs.size() > 255)
+      throw WorkloadError(fmt::format("want 1 to 255 workloads, got {}", specs.size()));
     for (const scenario::WorkloadSpec& spec : specs) {
       if (spec.priority < -2147483648LL || spec.priority > 2147483647LL)
         throw WorkloadError(fmt::format("{}: priority {} does not fit into 32 bits", spec.name, spec.priority));
@@ -94,7 +99,8 @@ class MergedWorkload : public RequestSource {
     part.take(into);
     if (!own_ids_) into.id = taken_;
     ++taken_;
-    if (into.ticket != kNoTicket) into.ticket = Ticket{static_cast<std::uint64_t>(first_) << 56 | static_cast<std::uint64_t>(into.ticket)};
+    if (into.ticket != kNoTicket)
+      into.ticket = Ticket{static_cast<std::uint64_t>(first_) << 56 | static_cast<std::uint64_t>(into.ticket)};
     find_first();
   }
 

@@ -12,6 +12,7 @@ struct CallRecord {
   struct Run {
     std::uint32_t tag;
     std::uint32_t tokens;
+    std::uint32_t computed;  ///< before the call
     std::vector<std::uint32_t> new_blocks;
     std::vector<std::vector<std::uint32_t>> ids;  ///< the new ones; empty without block ids
   };

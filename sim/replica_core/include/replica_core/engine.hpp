@@ -51,6 +51,9 @@ class Engine final : private sdk::Plan {
   bool has_requests() const;
   /// One scheduling call; the batch stays with the engine until its result has been read. Throws PolicyBreach.
   Batch& schedule(double now_s);
+  /// The last call preempted somebody or asked in vain for a remote hit: another call may give tokens although nothing
+  /// has come in since.
+  bool is_unsettled() const { return unsettled_; }
   std::size_t batches_in_flight() const { return batches_.size(); }
   Batch& oldest_batch() { return *batches_.front(); }
   Batch& newest_batch() { return *batches_.back(); }
@@ -130,6 +133,7 @@ class Engine final : private sdk::Plan {
     std::uint64_t ending_call = kNoCall;
     std::uint64_t free_after = 0;      ///< deferred frees: batches that must have been read
     double arrival_s = 0, deadline_s = 0, last_token_s = 0;
+    std::uint64_t sequence = 0;
     std::uint64_t unique_key = 0;
     std::span<const ContentSegment> content;
     RemoteKv remote_kv;
@@ -174,7 +178,7 @@ class Engine final : private sdk::Plan {
   std::uint32_t last_computed(const Slot& s) const;
   std::uint32_t next_tokens(const Slot& s, std::uint32_t budget) const;
   KvRequest kv_request(std::uint32_t index) const;
-  WaitingQueue::Rank rank(const Slot& s) const { return {s.priority, s.arrival_s, s.tag}; }
+  WaitingQueue::Rank rank(const Slot& s) const { return {s.priority, s.arrival_s, s.sequence}; }
   bool is_running(const Slot& s) const {
     return s.state == State::kExplicit || s.state == State::kSteady || s.state == State::kEnding;
   }
@@ -248,6 +252,7 @@ class Engine final : private sdk::Plan {
   std::uint32_t budget_ = 0;
   Batch* batch_ = nullptr;
   bool in_call_ = false;
+  bool unsettled_ = false;
   bool bulk_begun_ = false, bulk_done_ = false, walking_ = false;
   std::uint32_t blocks_wanted_ = 0;  ///< by steady decodes that have not got theirs
   std::uint32_t blocks_taken_ = 0;

@@ -53,6 +53,9 @@ class KvCache {
   virtual bool allocate(const KvRequest& request, const KvGrant& grant) = 0;
   virtual void store(const KvRequest& request, std::uint32_t tokens) = 0;  ///< gives keys to full blocks up to `tokens`
 
+  /// The request is over but keeps its blocks: from now on others may look up its exclusive content too.
+  virtual void publish(const KvRequest& request) = 0;
+
   enum class Release : std::uint8_t { kPreempted, kFinished };
   virtual void release(const KvRequest& request, Release why) = 0;
   /// Takes the blocks from the request without freeing them; free_detached() frees them later as one batch.

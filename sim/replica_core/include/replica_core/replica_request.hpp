@@ -31,6 +31,7 @@ struct ReplicaRequest {
   std::uint32_t output = 0;            ///< stops after so many output tokens; >= 1
   std::int32_t priority = 0;           ///< lower is more urgent
   std::uint16_t request_class = 0;
+  std::uint64_t sequence = 0;          ///< decides among equal priority and arrival
   double arrival_s = 0;                ///< rank among equals of the priority queue, shown to policies
   double deadline_s = 0;               ///< 0: none
   std::uint64_t unique_key = 0;        ///< identity of the content beyond `content`

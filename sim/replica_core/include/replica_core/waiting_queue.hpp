@@ -7,10 +7,10 @@
 
 namespace dooly::replica {
 
-/// Queue of waiting slots: first come, first served with access to both ends, or ordered by (priority, arrival, tag).
+/// Queue of waiting slots: first come, first served with access to both ends, or ordered by (priority, arrival, sequence).
 class WaitingQueue {
  public:
-  using Rank = std::tuple<std::int32_t, double, std::uint32_t>;
+  using Rank = std::tuple<std::int32_t, double, std::uint64_t>;
   explicit WaitingQueue(bool by_priority) : by_priority_(by_priority) {}
 
   std::uint32_t size() const { return size_; }

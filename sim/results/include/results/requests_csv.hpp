@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -55,12 +56,13 @@ class RequestsCsv {
   void write(const FinishedRequest& request);
   void track_ties(const FinishedRequest& request);
   void sort_region(Region region);
-  std::string_view name(std::vector<std::string>& cache, const std::function<std::string(std::uint16_t)>& names,
+  std::string_view name(std::deque<std::string>& cache, const std::function<std::string(std::uint16_t)>& names,
                         std::uint16_t number);
 
   FileSink sink_;
   RowNames names_;
-  std::vector<std::string> classes_, pools_, reasons_;  ///< as CSV fields; empty: not asked yet
+  // as CSV fields, empty: not asked yet; deques, for a row holds views of several names while it asks for more
+  std::deque<std::string> classes_, pools_, reasons_;
   std::unique_ptr<WaitingRows> waiting_;
   // rows with equal arrival, to be sorted by id at the end where the source's order was another
   double tie_arrival_s_ = kUndefined;

@@ -21,21 +21,21 @@ inline constexpr Ticket kNoTicket{std::numeric_limits<std::uint64_t>::max()};
 
 /// One request as the client sends it.
 struct Request {
-  std::uint64_t id = 0;       ///< unique in the stream; the trace's own where it has one, else 0, 1, 2 … in stream order
-  double arrival_s = 0;       ///< the client sends; never runs back within the stream
+  std::uint64_t id = 0;  ///< unique in the stream; the trace's own where it has one, else 0, 1, 2 … in stream order
+  double arrival_s = 0;  ///< the client sends; never runs back within the stream
   std::uint32_t prompt_tokens = 0;  ///< at least 1; of a later turn the whole conversation so far
   std::uint32_t output_tokens = 0;  ///< at least 1
   std::uint16_t request_class = 0;  ///< index into RequestSource::classes()
-  std::int32_t priority = 0;        ///< lower is more urgent
+  std::int32_t priority = 0;  ///< lower is more urgent
   std::uint64_t session = kNoSession;
-  std::uint32_t turn = 0;     ///< 0-based within the session
+  std::uint32_t turn = 0;  ///< 0-based within the session
   /// Gap after the previous turn's answer at the client; 0 for the first turn of a session whose later turns wait so.
   /// Negative: no turn waits for another.
   double after_s = -1;
-  double deadline_s = 0;      ///< absolute; 0: none
+  double deadline_s = 0;  ///< absolute; 0: none
   /// The call `RequestSource::finished` is owed exactly when this is not kNoTicket.
   Ticket ticket = kNoTicket;
-  bool truncated = false;     ///< the prompt was cut to fit (`too_long: truncate`)
+  bool truncated = false;  ///< the prompt was cut to fit (`too_long: truncate`)
 
   /// Which leading tokens others may share; never beyond the prompt but for a last open-ended segment.
   replica::ContentPath content;
@@ -43,7 +43,7 @@ struct Request {
   // What `content` was made from, for exporting. Block ids and a prefix exclude each other.
   std::uint64_t prefix_id = kNoPrefix;
   std::uint32_t prefix_tokens = 0;
-  std::uint32_t block_size = 0;              ///< 0: no block ids
+  std::uint32_t block_size = 0;  ///< 0: no block ids
   std::span<const std::uint64_t> block_ids;  ///< the source's own memory: valid until its next call
 };
 
@@ -52,8 +52,8 @@ enum class Outcome : std::uint8_t { kCompleted, kRejected, kFailed };
 
 /// A file that a stream was made from.
 struct InputFile {
-  std::string path;     ///< as the scenario has it
-  std::string sha256;   ///< of the bytes on disk
+  std::string path;  ///< as the scenario has it
+  std::string sha256;  ///< of the bytes on disk
 };
 
 /// A stream of requests in order of arrival, which may react to how requests end (closed loops, sessions).

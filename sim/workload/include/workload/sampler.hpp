@@ -15,8 +15,8 @@ class Sampler {
   /// Whole numbers of at least 1 (tokens, turns), or times in seconds of at least 0.
   enum class Kind { kWhole, kSeconds };
 
-  /// `what` names the distribution in errors. Reads the file of an empirical law. Throws WorkloadError if the law cannot
-  /// give a value of that kind.
+  /// `what` names the distribution in errors. Reads the file of an empirical law. Throws WorkloadError if the law
+  /// cannot give a value of that kind.
   Sampler(const scenario::Distribution& law, Kind kind, const std::string& what);
 
   double draw(RandomStream& random) const;

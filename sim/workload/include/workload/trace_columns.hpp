@@ -16,7 +16,7 @@ struct TraceColumns {
   bool prefix = false;
   bool blocks = false;
   std::uint32_t block_size = 0;  ///< of all rows; 0: rows may differ
-  bool truncated = false;        ///< prompts may have been cut, so that a conversation need not grow from turn to turn
+  bool truncated = false;  ///< prompts may have been cut, so that a conversation need not grow from turn to turn
 
   /// What both together may hold.
   TraceColumns operator|(const TraceColumns& other) const;

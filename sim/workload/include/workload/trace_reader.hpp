@@ -44,7 +44,8 @@ class TraceReader {
   /// Formats that say it in their header know it from the start, others (JSON Lines) when the first row was read.
   const TraceColumns& columns() const { return columns_; }
   std::string_view format() const { return format_; }
-  /// Rows that the format marks as no request (burstgpt: response tokens 0, a failed request) and that were passed over.
+  /// Rows that the format marks as no request (burstgpt: response tokens 0, a failed request) and that were passed
+  /// over.
   std::uint64_t skipped() const { return skipped_; }
   const std::string& name() const { return name_; }
 
@@ -65,8 +66,8 @@ class TraceReader {
 /// azure mooncake burstgpt vidur llmservingsim sharegpt apex vllm-bench servegen dooly
 const std::vector<std::string>& trace_formats();
 
-/// `format` empty: detected from the first line or object. Throws WorkloadError if the file cannot be opened, is empty, is
-/// of no known format or of another one than `format`. Format `servegen` has no rows to read: refused here.
+/// `format` empty: detected from the first line or object. Throws WorkloadError if the file cannot be opened, is empty,
+/// is of no known format or of another one than `format`. Format `servegen` has no rows to read: refused here.
 std::unique_ptr<TraceReader> open_trace(const std::filesystem::path& path, std::string_view format = {});
 /// The same for bytes in memory (plain, gzip or zstd); `name` stands for the path in messages.
 std::unique_ptr<TraceReader> read_trace(std::string name, std::string bytes, std::string_view format = {});

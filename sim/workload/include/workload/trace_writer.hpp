@@ -12,9 +12,9 @@
 
 namespace dooly::workload {
 
-/// Writes requests as a dooly-trace. Reading that gives the same requests again, with the same ids, arrivals to the last
-/// bit, and shared content. Requests of a closed loop are written at the times at which they were sent; turns that wait
-/// for an answer keep the gap after it (`after_s`) and stand right behind the first turn of their session.
+/// Writes requests as a dooly-trace. Reading that gives the same requests again, with the same ids, arrivals to the
+/// last bit, and shared content. Requests of a closed loop are written at the times at which they were sent; turns that
+/// wait for an answer keep the gap after it (`after_s`) and stand right behind the first turn of their session.
 ///
 /// To stand so they are kept in memory until their session and all earlier ones have ended: tell `ended`, or wait for
 /// `finish`. Without such sessions nothing is kept. Check the stream's state yourself.

@@ -16,10 +16,10 @@ namespace dooly::workload {
 using MaxModelLen = std::function<std::uint32_t(const std::string& class_name)>;
 
 /// The merged stream of a scenario's workloads. Order: time, then the workloads' order in the scenario, then each one's
-/// own order. Ids are those of the file if the scenario is one trace with ids, read once; else 0, 1, 2 … in stream order.
-/// Sessions, prefixes and blocks of different workloads are kept apart by their numbers (n becomes n k + i for workload
-/// i of k). Adding a workload changes no draw of another one. Reads and checks files of up to about a million rows here,
-/// larger ones while they stream. Throws WorkloadError.
+/// own order. Ids are those of the file if the scenario is one trace with ids, read once; else 0, 1, 2 … in stream
+/// order. Sessions, prefixes and blocks of different workloads are kept apart by their numbers (n becomes n k + i for
+/// workload i of k). Adding a workload changes no draw of another one. Reads and checks files of up to about a million
+/// rows here, larger ones while they stream. Throws WorkloadError.
 std::unique_ptr<RequestSource> make_workload(const std::vector<scenario::WorkloadSpec>& specs, std::uint64_t seed,
                                              MaxModelLen max_model_len = {});
 
