@@ -137,6 +137,7 @@ GoldenLog::Request read_request(const json& line) {
   out.id = line.at("id");
   out.at = line.at("at");
   out.request.tag = out.id;
+  out.request.sequence = out.id;
   out.content = read_content(line.at("prompt"), out.id, out.request.prompt);
   out.request.output = line.at("out");
   out.request.priority = line.at("prio");

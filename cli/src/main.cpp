@@ -1,3 +1,3 @@
-int main() {
-  return 2;
-}
+#include "program.hpp"
+
+int main(int argc, char** argv) { return dooly::cli::run_program(argc, argv); }

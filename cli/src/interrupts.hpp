@@ -1,0 +1,18 @@
+#pragma once
+
+#include <atomic>
+
+namespace dooly::cli {
+
+/// While it lives, the first SIGINT or SIGTERM only raises a flag; the second one ends the process. One at a time.
+class Interrupts {
+ public:
+  Interrupts();
+  ~Interrupts();
+  Interrupts(const Interrupts&) = delete;
+  Interrupts& operator=(const Interrupts&) = delete;
+
+  const std::atomic<bool>& flag() const;
+};
+
+}  // namespace dooly::cli

@@ -1,0 +1,137 @@
+#include "program.hpp"
+
+#include "cli_error.hpp"
+#include "command_line.hpp"
+#include "help.hpp"
+#include "verbs.hpp"
+
+#include "oracle/oracle_error.hpp"
+#include "results/errors.hpp"
+#include "scenarios/load.hpp"
+#include "schedulers/component_error.hpp"
+#include "sim/deployment.hpp"
+#include "sim/simulation.hpp"
+#include "workload/workload_error.hpp"
+
+#include <cstdio>
+#include <new>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+namespace dooly::cli {
+namespace {
+
+/// Options that every verb understands.
+struct Globals {
+  bool quiet = false, no_color = false;
+  std::optional<std::string> log_level;
+
+  std::vector<OptionSpec> specs() {
+    return {{"--quiet", "", "no progress, no notes, no warnings; results and errors still come", &quiet},
+            {"--no-color", "", "no colours (also: NO_COLOR in the environment)", &no_color},
+            {"--log-level", "LEVEL", "what to tell on stderr, default info", &log_level,
+             {"error", "warning", "info", "debug"}}};
+  }
+  TerminalSettings settings() const {
+    using Level = TerminalSettings::Level;
+    TerminalSettings made{.level = quiet ? Level::kError : Level::kInfo, .quiet = quiet, .no_color = no_color};
+    if (log_level) {
+      made.level = *log_level == "error"     ? Level::kError
+                   : *log_level == "warning" ? Level::kWarning
+                   : *log_level == "info"    ? Level::kInfo
+                                             : Level::kDebug;
+    }
+    return made;
+  }
+};
+
+/// Turns what was thrown into words and an exit status: the only place that does.
+ExitCode told(const Terminal& terminal) {
+  const auto say = [&](const std::exception& error, ExitCode code) {
+    terminal.error(error.what());
+    return code;
+  };
+  try {
+    throw;
+  } catch (const UsageError& error) {
+    return say(error, ExitCode::kRefused);
+  } catch (const scenario::ScenarioError& error) {
+    return say(error, ExitCode::kRefused);
+  } catch (const sim::DeploymentError& error) {
+    return say(error, ExitCode::kRefused);
+  } catch (const workload::WorkloadError& error) {
+    return say(error, ExitCode::kRefused);
+  } catch (const schedulers::ComponentError& error) {
+    return say(error, ExitCode::kRefused);
+  } catch (const oracle::OracleError& error) {
+    return say(error, ExitCode::kRefused);
+  } catch (const results::OutputRefused& error) {
+    return say(error, ExitCode::kRefused);
+  } catch (const results::WriteFailed& error) {
+    return say(error, ExitCode::kUnfinished);
+  } catch (const CannotFinish& error) {
+    return say(error, ExitCode::kUnfinished);
+  } catch (const std::bad_alloc&) {
+    terminal.error("out of memory: the run needs more than this machine gives it");
+    return ExitCode::kUnfinished;
+  } catch (const std::system_error& error) {  // file systems among them
+    return say(error, ExitCode::kUnfinished);
+  } catch (const std::exception& error) {
+    terminal.error(std::string("internal check failed: ") + error.what() + "\nThis is a bug in dooly " +
+                   sim::program_version() + ", not in your input. Please report it with this message and the scenario.");
+    return ExitCode::kInternal;
+  }
+}
+
+std::vector<const Command*> flat(const std::vector<VerbGroup>& groups) {
+  std::vector<const Command*> commands;
+  for (const VerbGroup& group : groups)
+    for (const Command& command : group.commands) commands.push_back(&command);
+  return commands;
+}
+
+/// `dooly help run` is `dooly run --help`.
+std::vector<const char*> spelled_out(int argc, const char* const* argv) {
+  std::vector<const char*> words(argv, argv + argc);
+  if (argc > 1 && std::string_view(argv[1]) == "help") {
+    words.erase(words.begin() + 1);
+    words.push_back("--help");
+  }
+  return words;
+}
+
+ExitCode carry_out(const ParsedLine& line, const std::vector<VerbGroup>& groups, const std::vector<OptionSpec>& globals,
+                   Terminal& terminal) {
+  switch (line.what) {
+    case ParsedLine::What::kRun: return line.command->action(terminal);
+    case ParsedLine::What::kMainHelp: terminal.print(main_help(groups, globals)); break;
+    case ParsedLine::What::kCommandHelp: terminal.print(command_help(*line.command, line.path, globals)); break;
+    case ParsedLine::What::kVersion: terminal.print("dooly " + sim::program_version() + "\n"); break;
+  }
+  return ExitCode::kDone;
+}
+
+}  // namespace
+
+int run_program(int argc, const char* const* argv) {
+  Globals globals;
+  Terminal terminal;
+  try {
+    const std::vector<VerbGroup> groups = all_verbs();
+    const std::vector<OptionSpec> options = globals.specs();
+    const std::vector<const char*> words = spelled_out(argc, argv);
+    const ParsedLine line = parse_line(flat(groups), options, static_cast<int>(words.size()), words.data());
+    terminal = Terminal(globals.settings());
+    const ExitCode code = carry_out(line, groups, options, terminal);
+    terminal.flush();
+    return static_cast<int>(code);
+  } catch (...) {
+    const ExitCode code = told(terminal);
+    std::fflush(stdout);
+    return static_cast<int>(code);
+  }
+}
+
+}  // namespace dooly::cli

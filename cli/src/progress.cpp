@@ -1,0 +1,93 @@
+#include "progress.hpp"
+
+#include "text.hpp"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace dooly::cli {
+namespace {
+
+constexpr auto kBarEvery = std::chrono::milliseconds(100);
+constexpr auto kLineEvery = std::chrono::seconds(5);
+
+std::string clock_text(double seconds) {
+  const auto whole = static_cast<std::uint64_t>(std::min(seconds, 1e9));
+  if (whole >= 3600) return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+  return fmt::format("{}:{:02}", whole / 60, whole % 60);
+}
+
+double share_of(const ProgressFigures& figures) {
+  if (figures.expected == 0) return 0;
+  return std::min(1.0, static_cast<double>(figures.ended) / static_cast<double>(figures.expected));
+}
+
+/// ", 980,000/s, 0:12 left"
+std::string rate_text(const ProgressFigures& figures) {
+  if (figures.elapsed_s <= 0 || figures.ended == 0) return "";
+  const double rate = static_cast<double>(figures.ended) / figures.elapsed_s;
+  std::string text = ", " + with_commas(static_cast<std::uint64_t>(rate)) + "/s";
+  if (figures.expected > figures.ended)
+    text += ", " + clock_text(static_cast<double>(figures.expected - figures.ended) / rate) + " left";
+  return text;
+}
+
+std::size_t terminal_width() {
+  winsize size{};
+  if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
+  return size.ws_col;
+}
+
+}  // namespace
+
+std::string progress_line(const ProgressFigures& figures) {
+  std::string text = with_commas(figures.ended);
+  if (figures.expected > 0) text += " of " + with_commas(figures.expected);
+  text += " requests";
+  if (figures.expected > 0) text += fmt::format(" ({:.0f} %)", 100 * share_of(figures));
+  return text + rate_text(figures) + ", " + clock_text(figures.simulated_s) + " simulated";
+}
+
+std::string progress_bar(const ProgressFigures& figures) {
+  if (figures.expected == 0) return progress_line(figures);
+  constexpr std::size_t kCells = 24;
+  const auto full = static_cast<std::size_t>(share_of(figures) * kCells);
+  return "[" + std::string(full, '=') + std::string(kCells - full, ' ') + "] " + progress_line(figures);
+}
+
+Progress::Progress(const Terminal& terminal, std::uint64_t expected)
+    : style_(!terminal.shows_progress()         ? Style::kNone
+             : terminal.progress_is_terminal() ? Style::kBar
+                                               : Style::kLines),
+      expected_(expected),
+      start_(Clock::now()),
+      next_(start_ + (style_ == Style::kBar ? Clock::duration(kBarEvery) : Clock::duration(kLineEvery))) {}
+
+void Progress::update(std::uint64_t ended, double simulated_s) {
+  if (style_ == Style::kNone) return;
+  const Clock::time_point now = Clock::now();
+  if (now < next_) return;
+  next_ = now + (style_ == Style::kBar ? Clock::duration(kBarEvery) : Clock::duration(kLineEvery));
+  const ProgressFigures figures{ended, expected_, simulated_s, std::chrono::duration<double>(now - start_).count()};
+  if (style_ == Style::kBar) {
+    const std::string bar = progress_bar(figures).substr(0, terminal_width() - 1);
+    std::fprintf(stderr, "\r\x1b[K%s", bar.c_str());
+    std::fflush(stderr);
+    is_drawn_ = true;
+  } else {
+    std::fprintf(stderr, "%s\n", progress_line(figures).c_str());
+  }
+}
+
+void Progress::clear() {
+  if (!is_drawn_) return;
+  is_drawn_ = false;
+  std::fputs("\r\x1b[K", stderr);
+  std::fflush(stderr);
+}
+
+}  // namespace dooly::cli

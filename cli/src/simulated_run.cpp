@@ -1,0 +1,142 @@
+#include "simulated_run.hpp"
+
+#include "cli_error.hpp"
+#include "identity.hpp"
+#include "progress.hpp"
+
+#include "oracle/oracle_error.hpp"
+#include "replica_core/engine.hpp"
+#include "results/run_output.hpp"
+#include "workload/workload_error.hpp"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace dooly::cli {
+namespace {
+
+/// The steps of a run in their order.
+class SimulatedRun {
+ public:
+  SimulatedRun(const ScenarioArguments& arguments, const RunTargets& targets, const Terminal& terminal,
+               const std::atomic<bool>& interrupted)
+      : arguments_(arguments), targets_(targets), terminal_(terminal), interrupted_(interrupted) {}
+
+  FinishedRun run() {
+    load();
+    build();
+    work();
+    write();
+    return std::move(finished_);
+  }
+
+ private:
+  void load() {
+    scenario_ = arguments_.load();
+    deployment_ = std::make_unique<sim::Deployment>(deploy(scenario_, arguments_.path));
+    claim_output();
+    source_ = open_workload(scenario_, *deployment_);
+    identity_ = identity_of(scenario_);
+    watch_.lap("load");
+  }
+
+  /// Before the workload is read, which may take a while.
+  void claim_output() {
+    const scenario::OutputSpec& output = scenario_.output;
+    if (!targets_.directory && (output.iterations_csv || output.decisions_jsonl))
+      terminal_.warning("output: iterations and decisions need --out DIR and are not written");
+    std::vector<std::string> pools;
+    for (const scenario::Pool& pool : scenario_.pools) pools.push_back(pool.name);
+    results::RowNames names{.request_class = [this](std::uint16_t number) { return classes_->classes()[number]; },
+                            .pool = [pools](std::uint16_t number) { return pools[number]; }};
+    output_ = std::make_unique<results::RunOutput>(
+        targets_.directory, targets_.force,
+        results::OutputFiles{output.requests_csv, output.iterations_csv, output.decisions_jsonl}, std::move(names),
+        pools);
+  }
+
+  void build() {
+    sim::RunSinks sinks{.requests = output_->requests(),
+                        .iterations = output_->iterations(),
+                        .decisions = output_->decisions(),
+                        .received = nullptr,
+                        .interrupted = &interrupted_,
+                        .progress = {}};
+    if (targets_.received != nullptr) {
+      writer_ = std::make_unique<workload::TraceWriter>(targets_.received->stream(), targets_.received->encoding(),
+                                                        source_->columns());
+      sinks.received = writer_.get();
+    }
+    progress_ = std::make_unique<Progress>(terminal_, source_->expected_requests());
+    sinks.progress = [this](std::uint64_t ended, double simulated_s) {
+      progress_->update(ended, simulated_s);
+      return !output_->failed() && !(targets_.received != nullptr && targets_.received->failed());
+    };
+    classes_ = source_.get();
+    simulation_ = std::make_unique<sim::Simulation>(scenario_, std::move(*deployment_), std::move(source_),
+                                                    std::move(identity_), std::move(sinks));
+    watch_.lap("build");
+  }
+
+  void work() {
+    try {
+      finished_.outcome = simulation_->run();
+    } catch (const replica::PolicyBreach& error) {
+      throw CannotFinish(error.what());
+    } catch (const workload::WorkloadError& error) {
+      throw CannotFinish(error.what());
+    } catch (const oracle::OracleError& error) {
+      throw CannotFinish(error.what());
+    }
+    progress_->clear();
+    watch_.lap("simulate");
+  }
+
+  void write() {
+    if (writer_) {
+      writer_->finish();
+      targets_.received->finish();
+    }
+    // Published below, with the figures of this moment: the small files that are left take no time.
+    watch_.lap("write");
+    finished_.timing = timing();
+    output_->publish(finished_.outcome.summary, finished_.timing);
+  }
+
+  results::Timing timing() const {
+    const results::ProcessUsage usage = results::process_usage();
+    const results::RequestCounts& requests = finished_.outcome.summary.all.requests;
+    return {.wall_s = watch_.total_s(),
+            .cpu_s = usage.cpu_s,
+            .peak_rss_bytes = usage.peak_rss_bytes,
+            .requests = requests.submitted - requests.unfinished,
+            .iterations = finished_.outcome.iterations,
+            .stages_s = watch_.stages_s()};
+  }
+
+  const ScenarioArguments& arguments_;
+  const RunTargets& targets_;
+  const Terminal& terminal_;
+  const std::atomic<bool>& interrupted_;
+  Stopwatch watch_;
+  scenario::Scenario scenario_;
+  std::unique_ptr<sim::Deployment> deployment_;
+  std::unique_ptr<results::RunOutput> output_;
+  std::unique_ptr<workload::RequestSource> source_;
+  const workload::RequestSource* classes_ = nullptr;  ///< the source, which the simulation owns while it runs
+  results::ScenarioIdentity identity_;
+  std::unique_ptr<workload::TraceWriter> writer_;
+  std::unique_ptr<Progress> progress_;
+  std::unique_ptr<sim::Simulation> simulation_;
+  FinishedRun finished_;
+};
+
+}  // namespace
+
+FinishedRun simulate(const ScenarioArguments& arguments, const RunTargets& targets, const Terminal& terminal,
+                     const std::atomic<bool>& interrupted) {
+  return SimulatedRun(arguments, targets, terminal, interrupted).run();
+}
+
+}  // namespace dooly::cli

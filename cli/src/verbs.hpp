@@ -1,0 +1,28 @@
+#pragma once
+
+#include "command.hpp"
+
+#include <vector>
+
+namespace dooly::cli {
+
+Command run_command();
+Command init_command();
+Command check_command();
+Command explain_command();
+Command schema_command();
+Command list_command();
+Command workload_command();
+Command new_command();
+/// Verbs that later versions bring; each says so.
+std::vector<Command> later_commands();
+
+/// Verbs under a heading of the main help.
+struct VerbGroup {
+  std::string heading;
+  std::vector<Command> commands;
+};
+/// Every verb, in the order of the help.
+std::vector<VerbGroup> all_verbs();
+
+}  // namespace dooly::cli

@@ -1,0 +1,31 @@
+#include "cli_error.hpp"
+#include "verbs.hpp"
+
+#include <utility>
+
+namespace dooly::cli {
+
+std::vector<Command> later_commands() {
+  constexpr std::pair<const char*, const char*> kVerbs[] = {
+      {"study", "many simulations: a grid, a capacity search, a Pareto front"},
+      {"report", "the HTML report of one or several results"},
+      {"plan", "the step plan of a model: operators, FLOPs, bytes"},
+      {"predict", "asks the latency oracle about a batch"},
+      {"serve-oracle", "answers such questions as JSON lines"},
+      {"store", "the store of measured operators"},
+      {"profile", "measures a model's operators on a GPU"},
+      {"validate", "runs scenarios against measurements"},
+  };
+  std::vector<Command> commands;
+  for (const auto& [name, purpose] : kVerbs) {
+    Command command{.name = name, .purpose = purpose};
+    command.is_built = false;
+    command.action = [verb = std::string(name)](Terminal&) -> ExitCode {
+      throw UsageError("dooly " + verb + ": not built yet in this version");
+    };
+    commands.push_back(std::move(command));
+  }
+  return commands;
+}
+
+}  // namespace dooly::cli
