@@ -25,6 +25,7 @@ std::optional<Number> parsed(std::string_view text) {
 }
 
 std::string number_text(double value) {
+  if (std::abs(value) < 1e15 && value == std::trunc(value)) return std::to_string(static_cast<std::int64_t>(value));
   char buffer[32];
   return {buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr};
 }

@@ -55,12 +55,14 @@ class Plan {
   virtual std::uint32_t scheduled_now(RequestId request) const = 0;  ///< tokens given to it in this call
 
   /// Copies running (waiting) requests in queue order into `into`, going on from `cursor` (start with 0); returns how
-  /// many. 0: the end. The cost is that of the requests copied.
+  /// many. 0: the end. The cost is that of the requests copied. Waiting requests that the engine holds back (a load in
+  /// progress) are left out. Actions make a cursor invalid.
   virtual std::size_t read_running(std::size_t& cursor, std::span<RequestView> into) const = 0;
   virtual std::size_t read_waiting(std::size_t& cursor, std::span<RequestView> into) const = 0;
 
   /// Next waiting request in the engine's queue order that the engine does not hold back and that was not skipped in
-  /// this call; nullptr if there is none or admissions are paused. Valid until the next action.
+  /// this call; nullptr if there is none or admissions are paused: then nobody may be admitted, though read_waiting()
+  /// may show some. A policy that picks from the middle of the queue asks here first. Valid until the next action.
   virtual const RequestView* next_waiting() = 0;
 
   // --- what to do
