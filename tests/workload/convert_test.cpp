@@ -105,9 +105,10 @@ scenario::SyntheticSpec synthetic() {
   return spec;
 }
 
-const std::string kMooncake = "{\"timestamp\":0,\"input_length\":1100,\"output_length\":1,\"hash_ids\":[1,2,3]}\n"
-                              "{\"timestamp\":333,\"input_length\":1536,\"output_length\":7,\"hash_ids\":[1,2,9]}\n"
-                              "{\"timestamp\":1001,\"input_length\":100,\"output_length\":5,\"hash_ids\":[10]}\n";
+const std::string kMooncake =
+    "{\"timestamp\":0,\"input_length\":1100,\"output_length\":1,\"hash_ids\":[1,2,3]}\n"
+    "{\"timestamp\":333,\"input_length\":1536,\"output_length\":7,\"hash_ids\":[1,2,9]}\n"
+    "{\"timestamp\":1001,\"input_length\":100,\"output_length\":5,\"hash_ids\":[10]}\n";
 
 TEST(RoundTrip, Synthetic) { expect_round_trip({named("a", synthetic())}); }
 
@@ -166,23 +167,29 @@ TEST(Convert, KeepsBlockIds) {
   const TempFile file("m.jsonl", kMooncake);
   std::ostringstream csv, json;
   convert_trace({.input = file.path()}, csv);
-  EXPECT_EQ(csv.str(), "# dooly-trace 1 block_size=512\narrival_s,prompt_tokens,output_tokens,block_ids\n0,1100,1,1 2 3\n"
-                       "0.333,1536,7,1 2 9\n1.001,100,5,10\n");
+  EXPECT_EQ(csv.str(),
+            "# dooly-trace 1 block_size=512\narrival_s,prompt_tokens,output_tokens,block_ids\n0,1100,1,1 2 3\n"
+            "0.333,1536,7,1 2 9\n1.001,100,5,10\n");
   convert_trace({.input = file.path(), .encoding = Encoding::kJsonLines}, json);
-  EXPECT_EQ(json.str().substr(0, json.str().find("0.333")), "# dooly-trace 1 block_size=512\n"
-                                       "{\"arrival_s\":0,\"prompt_tokens\":1100,\"output_tokens\":1,\"block_ids\":[1,2,3]}\n{\"arrival_s\":");
+  EXPECT_EQ(json.str().substr(0, json.str().find("0.333")),
+            "# dooly-trace 1 block_size=512\n"
+            "{\"arrival_s\":0,\"prompt_tokens\":1100,\"output_tokens\":1,\"block_ids\":[1,2,3]}\n{\"arrival_s\":");
 }
 
 TEST(Convert, SortsAndKeepsTurnsWithTheirSession) {
-  const TempFile file("t.csv", "arrival_s,prompt_tokens,output_tokens,session,after_s\n5,10,1,,\n2,20,2,7,\n3,30,3,,\n,40,2,7,1.5\n2,50,5,,\n");
+  const TempFile file(
+      "t.csv",
+      "arrival_s,prompt_tokens,output_tokens,session,after_s\n5,10,1,,\n2,20,2,7,\n3,30,3,,\n,40,2,7,1.5\n2,50,5,,\n");
   std::ostringstream out;
   convert_trace({.input = file.path(), .sort = true}, out);
-  EXPECT_EQ(out.str(), "# dooly-trace 1\narrival_s,prompt_tokens,output_tokens,session,turn,after_s\n2,20,2,7,0,0\n,40,2,7,1,1.5\n"
-                       "2,50,5,,,\n3,30,3,,,\n5,10,1,,,\n");
+  EXPECT_EQ(out.str(),
+            "# dooly-trace 1\narrival_s,prompt_tokens,output_tokens,session,turn,after_s\n2,20,2,7,0,0\n,40,2,7,1,1.5\n"
+            "2,50,5,,,\n3,30,3,,,\n5,10,1,,,\n");
 }
 
 TEST(Convert, SortsDatesFromTheEarliest) {
-  const TempFile file("t.csv", "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:00:01,1,1\n2023-11-16 18:00:00.5,2,2\n");
+  const TempFile file("t.csv",
+                      "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:00:01,1,1\n2023-11-16 18:00:00.5,2,2\n");
   std::ostringstream out;
   convert_trace({.input = file.path(), .sort = true}, out);
   EXPECT_EQ(out.str(), "# dooly-trace 1\narrival_s,prompt_tokens,output_tokens\n0,2,2\n0.5,1,1\n");

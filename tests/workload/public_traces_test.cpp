@@ -47,19 +47,20 @@ TEST_P(EveryPublicTrace, HasTheRowsThatItIsSaidToHave) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, EveryPublicTrace,
-    testing::Values(PublicTrace{"azure-2023/AzureLLMInferenceTrace_code.csv.gz", "azure", 8819, 2048, 28},
-                    PublicTrace{"azure-2023/AzureLLMInferenceTrace_conv.csv.gz", "azure", 19366, 1155, 211},
-                    PublicTrace{"vidur/splitwise_code.csv.gz", "vidur", 8819, 2048, 28},
-                    PublicTrace{"vidur/splitwise_conv.csv.gz", "vidur", 19366, 1155, 211},
-                    PublicTrace{"vidur/arxiv_summarization_stats_llama2_tokenizer_filtered_v2.csv.gz", "sharegpt", 28257},
-                    PublicTrace{"mooncake/conversation_trace.jsonl.gz", "mooncake", 12031, 12035},
-                    PublicTrace{"mooncake/synthetic_trace.jsonl.gz", "mooncake", 3993, 15325},
-                    PublicTrace{"sharegpt/sharegpt_8k_filtered_stats_llama2_tokenizer.csv.gz", "sharegpt", 30731},
-                    PublicTrace{"sharegpt/sharegpt_val_10k_llama2.csv.gz", "sharegpt", 10000},
-                    PublicTrace{"sharegpt/sharegpt_V3_format_lens.csv.gz", "sharegpt", 58000},
-                    PublicTrace{"llmservingsim/sharegpt-llama-3.1-8b-300-sps10.blocks16.jsonl.gz", "llmservingsim", 300},
-                    PublicTrace{"llmservingsim/sharegpt-qwen3-32b-300-sps10.blocks16.jsonl.gz", "llmservingsim", 300},
-                    PublicTrace{"llmservingsim/workload_me2_01_mixed.jsonl.gz", "llmservingsim", 608}));
+    testing::Values(
+        PublicTrace{"azure-2023/AzureLLMInferenceTrace_code.csv.gz", "azure", 8819, 2048, 28},
+        PublicTrace{"azure-2023/AzureLLMInferenceTrace_conv.csv.gz", "azure", 19366, 1155, 211},
+        PublicTrace{"vidur/splitwise_code.csv.gz", "vidur", 8819, 2048, 28},
+        PublicTrace{"vidur/splitwise_conv.csv.gz", "vidur", 19366, 1155, 211},
+        PublicTrace{"vidur/arxiv_summarization_stats_llama2_tokenizer_filtered_v2.csv.gz", "sharegpt", 28257},
+        PublicTrace{"mooncake/conversation_trace.jsonl.gz", "mooncake", 12031, 12035},
+        PublicTrace{"mooncake/synthetic_trace.jsonl.gz", "mooncake", 3993, 15325},
+        PublicTrace{"sharegpt/sharegpt_8k_filtered_stats_llama2_tokenizer.csv.gz", "sharegpt", 30731},
+        PublicTrace{"sharegpt/sharegpt_val_10k_llama2.csv.gz", "sharegpt", 10000},
+        PublicTrace{"sharegpt/sharegpt_V3_format_lens.csv.gz", "sharegpt", 58000},
+        PublicTrace{"llmservingsim/sharegpt-llama-3.1-8b-300-sps10.blocks16.jsonl.gz", "llmservingsim", 300},
+        PublicTrace{"llmservingsim/sharegpt-qwen3-32b-300-sps10.blocks16.jsonl.gz", "llmservingsim", 300},
+        PublicTrace{"llmservingsim/workload_me2_01_mixed.jsonl.gz", "llmservingsim", 608}));
 
 TEST(PublicTraces, ApexFilesAreRead) {
   const auto folder = dooly::test::data_path("data/traces/apex");

@@ -100,7 +100,8 @@ TEST(RandomStream, BelowIsUniform) {
   for (const double value : draws([](RandomStream& r) { return static_cast<double>(r.below(kCells)); }))
     counts[static_cast<std::size_t>(value)] += 1;
   double chi_square = 0;
-  for (const double count : counts) chi_square += (count - kDraws / 1000.0) * (count - kDraws / 1000.0) / (kDraws / 1000.0);
+  for (const double count : counts)
+    chi_square += (count - kDraws / 1000.0) * (count - kDraws / 1000.0) / (kDraws / 1000.0);
   EXPECT_NEAR(chi_square, 999, 4 * std::sqrt(2 * 999.0));
 }
 

@@ -52,8 +52,9 @@ void expect_vidur(const std::vector<TraceRow>& rows) {
 }
 
 TEST(TraceFormats, Azure2023CountsFromTheFirstRow) {
-  const auto rows = rows_of("TIMESTAMP,ContextTokens,GeneratedTokens\r\n2023-11-16 18:17:03.9799600,4808,10\r\n"
-                            "2023-11-16 18:17:04.0319600,3180,8");
+  const auto rows = rows_of(
+      "TIMESTAMP,ContextTokens,GeneratedTokens\r\n2023-11-16 18:17:03.9799600,4808,10\r\n"
+      "2023-11-16 18:17:04.0319600,3180,8");
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_EQ(rows[0].arrival_s, 0.0);
   EXPECT_EQ(rows[1].arrival_s, 0.052);
@@ -62,8 +63,9 @@ TEST(TraceFormats, Azure2023CountsFromTheFirstRow) {
 }
 
 TEST(TraceFormats, Azure2024HasATimeZoneAndMayCrossMidnight) {
-  const auto rows = rows_of("TIMESTAMP,ContextTokens,GeneratedTokens\n2024-05-10 23:59:59.500000+00:00,2162,5\n"
-                            "2024-05-11 00:00:00+00:00,2399,6\n2024-05-11 02:00:01.25+02:00,76,15\n");
+  const auto rows = rows_of(
+      "TIMESTAMP,ContextTokens,GeneratedTokens\n2024-05-10 23:59:59.500000+00:00,2162,5\n"
+      "2024-05-11 00:00:00+00:00,2399,6\n2024-05-11 02:00:01.25+02:00,76,15\n");
   ASSERT_EQ(rows.size(), 3U);
   EXPECT_EQ(rows[1].arrival_s, 0.5);
   EXPECT_EQ(rows[2].arrival_s, 1.75);
@@ -79,7 +81,8 @@ TEST(TraceFormats, DatesAreReadExactly) {
 }
 
 TEST(TraceFormats, MooncakeIsInMillisecondsWithBlocksOf512) {
-  const auto rows = rows_of("{\"timestamp\": 27482, \"input_length\": 1000, \"output_length\": 52, \"hash_ids\": [46, 47]}\n");
+  const auto rows =
+      rows_of("{\"timestamp\": 27482, \"input_length\": 1000, \"output_length\": 52, \"hash_ids\": [46, 47]}\n");
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_EQ(rows[0].arrival_s, 27.482);
   EXPECT_EQ(rows[0].prompt_tokens, 1000U);
@@ -89,9 +92,10 @@ TEST(TraceFormats, MooncakeIsInMillisecondsWithBlocksOf512) {
 }
 
 TEST(TraceFormats, BurstGptPassesOverFailedRequestsAndCountsThem) {
-  const auto reader = read_trace("trace", "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n"
-                                          "5,ChatGPT,472,18,490,Conversation log\n45,GPT-4,1087,0,1087,API log\n"
-                                          "118,\"Chat, GPT\",417,276,693,Conversation log\n");
+  const auto reader = read_trace("trace",
+                                 "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n"
+                                 "5,ChatGPT,472,18,490,Conversation log\n45,GPT-4,1087,0,1087,API log\n"
+                                 "118,\"Chat, GPT\",417,276,693,Conversation log\n");
   TraceRow row;
   ASSERT_TRUE(reader->next(row));
   EXPECT_EQ(row.arrival_s, 5.0);
@@ -107,8 +111,9 @@ TEST(TraceFormats, BurstGptPassesOverFailedRequestsAndCountsThem) {
 TEST(TraceFormats, Vidur) { expect_vidur(rows_of(kVidur)); }
 
 TEST(TraceFormats, LlmServingSimWithAndWithoutBlocks) {
-  const auto rows = rows_of("{\"input_toks\":40,\"output_toks\":5,\"arrival_time_ns\":46926808,\"hash_ids\":[1,2]}\n"
-                            "{\"input_toks\":40,\"output_toks\":5,\"arrival_time_ns\":46926809}\n");
+  const auto rows = rows_of(
+      "{\"input_toks\":40,\"output_toks\":5,\"arrival_time_ns\":46926808,\"hash_ids\":[1,2]}\n"
+      "{\"input_toks\":40,\"output_toks\":5,\"arrival_time_ns\":46926809}\n");
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_EQ(rows[0].arrival_s, 46926808 / 1e9);
   EXPECT_EQ(rows[0].block_size, 16U);
@@ -117,7 +122,8 @@ TEST(TraceFormats, LlmServingSimWithAndWithoutBlocks) {
 }
 
 TEST(TraceFormats, ShareGptHasNoTimes) {
-  const auto reader = read_trace("trace", "num_prefill_tokens,num_decode_tokens,num_total_tokens,pd_ratio\n74,918,992,0.08\n");
+  const auto reader =
+      read_trace("trace", "num_prefill_tokens,num_decode_tokens,num_total_tokens,pd_ratio\n74,918,992,0.08\n");
   EXPECT_FALSE(reader->columns().arrival);
   EXPECT_EQ(reader->format(), "sharegpt");
   TraceRow row;
@@ -144,10 +150,11 @@ TEST(TraceFormats, VllmBenchResultIsSortedByStart) {
 }
 
 TEST(TraceFormats, DoolyCsvHasAllOptionalFields) {
-  const auto rows = rows_of("# dooly-trace 1 block_size=16\n"
-                            "id,arrival_s,prompt_tokens,output_tokens,class,priority,session,turn,after_s,deadline_s,block_ids\n"
-                            "7,0.1,40,5,\"a, \"\"b\"\"\",-2,3,0,,9.5,1 2\n"
-                            "8,,60,5,,,3,1,2.5,,\"[1, 2, 3]\"\n");
+  const auto rows = rows_of(
+      "# dooly-trace 1 block_size=16\n"
+      "id,arrival_s,prompt_tokens,output_tokens,class,priority,session,turn,after_s,deadline_s,block_ids\n"
+      "7,0.1,40,5,\"a, \"\"b\"\"\",-2,3,0,,9.5,1 2\n"
+      "8,,60,5,,,3,1,2.5,,\"[1, 2, 3]\"\n");
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_EQ(rows[0].id, 7U);
   EXPECT_EQ(rows[0].arrival_s, 0.1);
@@ -163,9 +170,10 @@ TEST(TraceFormats, DoolyCsvHasAllOptionalFields) {
 }
 
 TEST(TraceFormats, DoolyJsonLines) {
-  const auto rows = rows_of("# dooly-trace 1 block_size=16\n"
-                            "{\"arrival_s\":0.1,\"prompt_tokens\":32,\"output_tokens\":5,\"class\":\"caf\\u00e9\",\"block_ids\":[ 1 , 2 ]}\n"
-                            "{\"arrival_s\":1,\"prompt_tokens\":32,\"output_tokens\":5,\"prefix_id\":4,\"prefix_tokens\":32,\"id\":null}\n");
+  const auto rows = rows_of(
+      "# dooly-trace 1 block_size=16\n"
+      "{\"arrival_s\":0.1,\"prompt_tokens\":32,\"output_tokens\":5,\"class\":\"caf\\u00e9\",\"block_ids\":[ 1 , 2 ]}\n"
+      "{\"arrival_s\":1,\"prompt_tokens\":32,\"output_tokens\":5,\"prefix_id\":4,\"prefix_tokens\":32,\"id\":null}\n");
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_EQ(rows[0].class_name, "caf\xC3\xA9");
   EXPECT_EQ(rows[0].block_ids.size(), 2U);
@@ -177,8 +185,9 @@ TEST(TraceFormats, FormatsAreDetectedAndCheckedByName) {
   EXPECT_EQ(read_trace("trace", kVidur)->format(), "vidur");
   EXPECT_EQ(read_trace("trace", kVidur, "vidur")->format(), "vidur");
   EXPECT_EQ(test::error_of([] { read_trace("trace", kVidur, "apex"); }), "trace: is of format vidur, not apex");
-  EXPECT_NE(test::error_of([] { read_trace("trace", kVidur, "vidr"); }).find("unknown trace format 'vidr'; known: azure"),
-            std::string::npos);
+  EXPECT_NE(
+      test::error_of([] { read_trace("trace", kVidur, "vidr"); }).find("unknown trace format 'vidr'; known: azure"),
+      std::string::npos);
 }
 
 TEST(TraceText, AnyLineEndMarkAndPackingReadsAlike) {
@@ -206,8 +215,9 @@ TEST(TraceText, TruncatedArchivesAreRefused) {
   for (const bool is_gzip : {true, false}) {
     const std::string packed = is_gzip ? gzip(text) : zstd(text);
     for (const std::size_t cut : {packed.size() - 1, packed.size() / 2, std::size_t{12}})
-      EXPECT_EQ(test::error_of([&] { rows_of(packed.substr(0, cut), "vidur"); }),
-                std::string("trace: truncated ") + (is_gzip ? "gzip" : "zstd") + " archive: it ends before its end marker")
+      EXPECT_EQ(
+          test::error_of([&] { rows_of(packed.substr(0, cut), "vidur"); }),
+          std::string("trace: truncated ") + (is_gzip ? "gzip" : "zstd") + " archive: it ends before its end marker")
           << cut;
   }
 }

@@ -65,7 +65,9 @@ TEST(Sampler, LognormalWithoutSolutionIsRefused) {
   EXPECT_TRUE(lognormal_from(100, 1496).solvable);
   EXPECT_FALSE(lognormal_from(100, 1498).solvable);
   EXPECT_FALSE(lognormal_from(100, 99).solvable);
-  EXPECT_EQ(error_of([] { Sampler(scenario::Lognormal{100, 1e6, 1e7}, kWhole, "chat: prompt_tokens"); }),
+  EXPECT_EQ(error_of([] {
+              Sampler(scenario::Lognormal{100, 1e6, 1e7}, kWhole, "chat: prompt_tokens");
+            }),
             "chat: prompt_tokens: no lognormal law has mean 100 and p99 1000000");
 }
 
@@ -100,15 +102,23 @@ TEST(Sampler, EmpiricalDrawsTheFilesNumbers) {
 
 TEST(Sampler, EmpiricalNamesTheLineOfABadNumber) {
   const TempFile file("lengths.txt", "10\n2x0\n");
-  EXPECT_EQ(error_of([&] { Sampler(scenario::Empirical{file.path(), ""}, kWhole, "law"); }),
+  EXPECT_EQ(error_of([&] {
+              Sampler(scenario::Empirical{file.path(), ""}, kWhole, "law");
+            }),
             file.path().string() + ":2: want a number, got '2x0'");
   const TempFile zero("lengths.txt", "10\n0\n");
-  EXPECT_EQ(error_of([&] { Sampler(scenario::Empirical{zero.path(), ""}, kWhole, "law"); }),
+  EXPECT_EQ(error_of([&] {
+              Sampler(scenario::Empirical{zero.path(), ""}, kWhole, "law");
+            }),
             zero.path().string() + ":2: law: must be from 1 to 100000000, got 0");
   const TempFile table("lengths.csv", "a,b\n1,2\n");
-  EXPECT_NE(error_of([&] { Sampler(scenario::Empirical{table.path(), ""}, kWhole, "law"); }).find("several columns"),
+  EXPECT_NE(error_of([&] {
+              Sampler(scenario::Empirical{table.path(), ""}, kWhole, "law");
+            }).find("several columns"),
             std::string::npos);
-  EXPECT_NE(error_of([&] { Sampler(scenario::Empirical{table.path(), "c"}, kWhole, "law"); }).find("no column 'c'"),
+  EXPECT_NE(error_of([&] {
+              Sampler(scenario::Empirical{table.path(), "c"}, kWhole, "law");
+            }).find("no column 'c'"),
             std::string::npos);
 }
 

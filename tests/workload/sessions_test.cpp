@@ -13,7 +13,8 @@ using namespace test;
 using scenario::Arrivals;
 using scenario::Fixed;
 
-/// Two sessions of three turns, one second apart: first prompt 100, then 20 new tokens a turn, outputs of 10, think 2 s.
+/// Two sessions of three turns, one second apart: first prompt 100, then 20 new tokens a turn, outputs of 10, think 2
+/// s.
 scenario::SessionsSpec two_sessions() {
   scenario::SessionsSpec spec;
   spec.sessions = 2;

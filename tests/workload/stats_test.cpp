@@ -25,9 +25,10 @@ TEST(LengthCounts, PercentilesInterpolateBetweenClosestRanks) {
 
 // Gaps 1 and 3: mean 2, sample variance 2, CV sqrt(2) / 2.
 TEST(WorkloadStats, CountsGapsAndSharing) {
-  const TempFile file("t.jsonl", "{\"timestamp\":0,\"input_length\":1100,\"output_length\":1,\"hash_ids\":[1,2,3]}\n"
-                                 "{\"timestamp\":1000,\"input_length\":1024,\"output_length\":1,\"hash_ids\":[1,2]}\n"
-                                 "{\"timestamp\":4000,\"input_length\":512,\"output_length\":1,\"hash_ids\":[9]}\n");
+  const TempFile file("t.jsonl",
+                      "{\"timestamp\":0,\"input_length\":1100,\"output_length\":1,\"hash_ids\":[1,2,3]}\n"
+                      "{\"timestamp\":1000,\"input_length\":1024,\"output_length\":1,\"hash_ids\":[1,2]}\n"
+                      "{\"timestamp\":4000,\"input_length\":512,\"output_length\":1,\"hash_ids\":[9]}\n");
   const auto source = open_trace_workload(file.path());
   WorkloadStats stats;
   Request request;

@@ -31,12 +31,14 @@ std::vector<double> times(const std::vector<Taken>& all) {
   return result;
 }
 
-std::vector<Taken> all_of(const std::vector<scenario::WorkloadSpec>& specs, std::uint64_t seed = 1, double service_s = 0.5) {
+std::vector<Taken> all_of(const std::vector<scenario::WorkloadSpec>& specs, std::uint64_t seed = 1,
+                          double service_s = 0.5) {
   return take_all(*make_workload(specs, seed), service_s);
 }
 
 TEST(Streams, ConstantArrivalsStartAtZero) {
-  EXPECT_EQ(times(all_of({named("a", synthetic(4, Arrivals::Constant{4}))})), (std::vector<double>{0, 0.25, 0.5, 0.75}));
+  EXPECT_EQ(times(all_of({named("a", synthetic(4, Arrivals::Constant{4}))})),
+            (std::vector<double>{0, 0.25, 0.5, 0.75}));
 }
 
 TEST(Streams, PoissonArrivalsHaveTheRightRateAndCv) {
@@ -71,7 +73,8 @@ TEST(Streams, BurstsComeTogetherAtTheMeanRate) {
 
 TEST(Streams, ReplayTakesTimesFromAFileAndMayEndEarly) {
   const TempFile file("times.csv", "arrival_s\n0.5\n0.5\n2\n");
-  EXPECT_EQ(times(all_of({named("a", synthetic(10, Arrivals::Replay{file.path()}))})), (std::vector<double>{0.5, 0.5, 2}));
+  EXPECT_EQ(times(all_of({named("a", synthetic(10, Arrivals::Replay{file.path()}))})),
+            (std::vector<double>{0.5, 0.5, 2}));
   const TempFile unsorted("times.txt", "1\n0.5\n");
   EXPECT_EQ(error_of([&] { make_workload({named("a", synthetic(10, Arrivals::Replay{unsorted.path()}))}, 1); }),
             unsorted.path().string() + ":2: arrival_s: 0.5 is before the previous time 1");
@@ -128,7 +131,8 @@ TEST(Streams, AddingAWorkloadChangesNoDrawOfAnother) {
 }
 
 TEST(Streams, TiesGoToTheWorkloadThatStandsFirst) {
-  const auto all = all_of({named("b", synthetic(2, Arrivals::Constant{1})), named("a", synthetic(2, Arrivals::Constant{1}))});
+  const auto all =
+      all_of({named("b", synthetic(2, Arrivals::Constant{1})), named("a", synthetic(2, Arrivals::Constant{1}))});
   std::string order;
   for (const Taken& taken : all) order += taken.class_name;
   EXPECT_EQ(order, "baba");
@@ -191,7 +195,8 @@ TEST(Streams, InputsAreHashed) {
   const auto source = make_workload({named("a", synthetic(1, Arrivals::Replay{times_file.path()}))}, 1);
   const auto inputs = source->inputs();
   ASSERT_EQ(inputs.size(), 1U);
-  EXPECT_EQ(inputs[0].sha256, "4355a46b19d348dc2f57c046f8ef63d4538ebb936000f3c9ee954a27460dd865");  // printf '1\n' | sha256sum
+  EXPECT_EQ(inputs[0].sha256,
+            "4355a46b19d348dc2f57c046f8ef63d4538ebb936000f3c9ee954a27460dd865");  // printf '1\n' | sha256sum
 }
 
 }  // namespace

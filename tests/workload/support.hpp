@@ -93,7 +93,9 @@ inline std::vector<Taken> take_all(RequestSource& source, double service_s = 0.5
   return all;
 }
 
-inline scenario::WorkloadSpec named(const std::string& name, std::variant<scenario::TraceSpec, scenario::SyntheticSpec, scenario::SessionsSpec> source) {
+inline scenario::WorkloadSpec named(
+    const std::string& name,
+    std::variant<scenario::TraceSpec, scenario::SyntheticSpec, scenario::SessionsSpec> source) {
   scenario::WorkloadSpec spec;
   spec.name = name;
   spec.source = std::move(source);

@@ -63,7 +63,8 @@ TEST(TraceStream, DurationEndsIt) {
 TEST(TraceStream, ArrivalsCanReplaceTheTimes) {
   const TempFile file("t.csv", "num_prefill_tokens,num_decode_tokens\n10,1\n20,2\n");
   auto trace = trace_of(file.path(), "sharegpt");
-  EXPECT_EQ(error_of([&] { all_of(trace); }), file.path().string() + ": format sharegpt has no arrival times: give `arrivals`");
+  EXPECT_EQ(error_of([&] { all_of(trace); }),
+            file.path().string() + ": format sharegpt has no arrival times: give `arrivals`");
   trace.arrivals = scenario::Arrivals{scenario::Arrivals::Constant{2}};
   trace.loop = 2;
   const auto all = all_of(trace);
@@ -104,9 +105,10 @@ TEST(TraceStream, TooLongIsLeftToTheFrontDoorOrCut) {
 
 // 1100 tokens in blocks of 512: two full blocks and a partial one that is nobody else's.
 TEST(TraceStream, HashIdsBecomeChainedSegmentsOfFullBlocks) {
-  const TempFile file("t.jsonl", "{\"timestamp\":0,\"input_length\":1100,\"output_length\":1,\"hash_ids\":[1,2,3]}\n"
-                                 "{\"timestamp\":1,\"input_length\":1536,\"output_length\":1,\"hash_ids\":[1,2,3]}\n"
-                                 "{\"timestamp\":2,\"input_length\":1024,\"output_length\":1,\"hash_ids\":[9,2]}\n");
+  const TempFile file("t.jsonl",
+                      "{\"timestamp\":0,\"input_length\":1100,\"output_length\":1,\"hash_ids\":[1,2,3]}\n"
+                      "{\"timestamp\":1,\"input_length\":1536,\"output_length\":1,\"hash_ids\":[1,2,3]}\n"
+                      "{\"timestamp\":2,\"input_length\":1024,\"output_length\":1,\"hash_ids\":[9,2]}\n");
   const auto all = all_of(trace_of(file.path(), "mooncake"));
   const auto &a = all[0].request.content, &b = all[1].request.content, &c = all[2].request.content;
   ASSERT_EQ(a.size(), 2U);
@@ -134,7 +136,10 @@ TEST(TraceStream, OwnIdsAreKept) {
 
 /// A trace with everything in it: sessions whose turns wait, plain rows, prefixes, blocks, classes.
 std::string rich_trace(int sessions) {
-  std::string text = "# dooly-trace 1 block_size=16\narrival_s,prompt_tokens,output_tokens,class,session,turn,after_s,prefix_id,prefix_tokens,block_ids\n";
+  std::string text =
+      "# dooly-trace 1 "
+      "block_size=16\narrival_s,prompt_tokens,output_tokens,class,session,turn,after_s,prefix_id,prefix_tokens,block_"
+      "ids\n";
   RandomStream random(3, "rich");
   for (int i = 0; i < sessions; ++i) {
     const std::string at = std::to_string(i * 2);
@@ -213,9 +218,11 @@ TEST(TraceRows, TurnsFarApartInAFileThatIsNotKeptAreRefused) {
   options.path = file.path();
   options.kept_rows = 100;
   EXPECT_NE(error_of([&] {
-    TraceRows rows(options, context);
-    drain(rows);
-  }).find(":50003: row 50002: session: in a file of this size the turns of a session stand together; to sort: dooly workload convert --sort"),
+              TraceRows rows(options, context);
+              drain(rows);
+            })
+                .find(":50003: row 50002: session: in a file of this size the turns of a session stand together; to "
+                      "sort: dooly workload convert --sort"),
             std::string::npos);
 }
 
