@@ -50,7 +50,7 @@ TEST(NumberText, PlainFromOneHundredThousandthToTenQuadrillion) {
   EXPECT_EQ(number_text(0.000001), "1e-06");
   EXPECT_EQ(number_text(4.125e-7), "4.125e-07");
   EXPECT_EQ(number_text(9007199254740991), "9007199254740991");
-  EXPECT_EQ(number_text(9007199254740993), "9007199254740992");
+  EXPECT_EQ(number_text(9007199254740992), "9007199254740992");
   EXPECT_EQ(number_text(1e16), "1e+16");
   EXPECT_EQ(number_text(1.5e300), "1.5e+300");
 }

@@ -49,10 +49,14 @@ constexpr Wide scaled_power(int n) {
   return quotient + (rest != 0 ? 1 : 0);
 }
 
+constexpr std::size_t place_of(int n) {
+  const int place = n + kLargestPower;
+  return static_cast<std::size_t>(place);
+}
+
 constexpr auto kPowers = [] {
   std::array<Wide, 2 * kLargestPower + 1> powers{};
-  for (int n = -kLargestPower; n <= kLargestPower; ++n)
-    powers[static_cast<std::size_t>(n + kLargestPower)] = scaled_power(n);
+  for (int n = -kLargestPower; n <= kLargestPower; ++n) powers[place_of(n)] = scaled_power(n);
   return powers;
 }();
 
@@ -97,7 +101,7 @@ Decimal shortest(double value) {
   const int k = (q * 1262611 - (irregular ? 524031 : 0)) >> 22;  // floor(log10(2^q)), floor(log10(3/4 2^q))
   if (k < -kLargestPower || k > kLargestPower) return reread(value);
   const int h = q + ((-k * 1741647) >> 19) + 1;  // q + floor(log2(10^-k)) + 1
-  const Wide g = kPowers[static_cast<std::size_t>(-k + kLargestPower)];
+  const Wide g = kPowers[place_of(-k)];
   const std::uint64_t odd = c & 1;
   const std::uint64_t lower = round_to_odd(g, (4 * c - (irregular ? 1 : 2)) << h) + odd;
   const std::uint64_t middle = round_to_odd(g, 4 * c << h);

@@ -53,7 +53,7 @@ const std::string_view RequestsCsv::kHeader =
     "scheduled_s,first_token_engine_s,first_token_s,finish_s,transfer_wait_s,transfer_s,ttft_s,tpot_s,e2e_s,"
     "preemptions,status,reason\n";
 
-RequestsCsv::RequestsCsv(std::filesystem::path path, RowNames names, std::size_t window)
+RequestsCsv::RequestsCsv(const std::filesystem::path& path, RowNames names, std::size_t window)
     : sink_(path),
       names_(std::move(names)),
       waiting_(std::make_unique<WaitingRows>(spill_path(path), window)) {

@@ -32,7 +32,7 @@ class RequestsCsv {
   static constexpr std::size_t kWindow = std::size_t{1} << 18;  // 32 MB of rows
 
   /// Throws WriteFailed if the file cannot be opened. `window` must be a power of two.
-  RequestsCsv(std::filesystem::path path, RowNames names, std::size_t window = kWindow);
+  RequestsCsv(const std::filesystem::path& path, RowNames names, std::size_t window = kWindow);
   ~RequestsCsv();
   RequestsCsv(const RequestsCsv&) = delete;
   RequestsCsv& operator=(const RequestsCsv&) = delete;
