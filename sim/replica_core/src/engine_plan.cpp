@@ -38,6 +38,13 @@ sdk::RequestView Engine::view(sdk::RequestId request) const {
   return make_view(index);
 }
 
+/// The request that a policy names.
+Engine::Slot& Engine::named(sdk::RequestId id) {
+  const auto index = static_cast<std::uint32_t>(id);
+  expect(index < slots_.size(), "an action on no request", index);
+  return slots_[index];
+}
+
 sdk::RequestId Engine::last_running() const {
   return running_.size() == 0 ? sdk::kNoRequest : id_of(running_.last());
 }
@@ -45,7 +52,10 @@ sdk::RequestId Engine::last_running() const {
 std::uint32_t Engine::scheduled_now(sdk::RequestId request) const {
   const auto index = static_cast<std::uint32_t>(request);
   const Slot& s = slots_[index];
-  if (s.state == State::kSteady) return bulk_done_ ? 1 : 0;
+  if (s.state == State::kSteady) {
+    if (bulk_done_ || served_in_bulk() == 0) return bulk_done_ ? 1 : 0;
+    return running_.position(index) < running_.position(static_cast<std::uint32_t>(stopped_at())) ? 1 : 0;
+  }
   return s.scheduled_call == call_ && batch_ != nullptr ? batch_->entries[s.entry].tokens : 0;
 }
 
@@ -117,7 +127,7 @@ bool Engine::promote_loaded(std::uint32_t index) {
 
 sdk::PrefixHit Engine::find_prefix(sdk::RequestId waiting) {
   const auto index = static_cast<std::uint32_t>(waiting);
-  Slot& s = slots_[index];
+  Slot& s = named(waiting);
   expect(s.state == State::kWaiting, "find_prefix of a request that does not wait", index);
   s.hit = s.remote = 0;
   if (s.computed != 0) return {};
@@ -150,7 +160,7 @@ sdk::PrefixHit Engine::find_prefix(sdk::RequestId waiting) {
 
 bool Engine::try_allocate(sdk::RequestId request, std::uint32_t tokens) {
   const auto index = static_cast<std::uint32_t>(request);
-  Slot& s = slots_[index];
+  Slot& s = named(request);
   expect(tokens > 0, "allocation of no tokens", index);
   if (is_running(s)) {
     if (bulk_ && !walking_) start_walk();
@@ -158,6 +168,7 @@ bool Engine::try_allocate(sdk::RequestId request, std::uint32_t tokens) {
     if (!cache_->allocate(kv_request(index), {.new_tokens = tokens})) return false;
   } else {
     expect(s.state == State::kWaiting && pause_ == Pause::kNone, "allocation for a request that is held back or has left", index);
+    if (is_short_in_bulk()) stop_bulk_and_walk();
     const KvGrant grant{.new_tokens = tokens,
                         .hit = s.hit,
                         .external = s.remote,
@@ -172,7 +183,7 @@ bool Engine::try_allocate(sdk::RequestId request, std::uint32_t tokens) {
 
 void Engine::schedule(sdk::RequestId running, std::uint32_t tokens) {
   const auto index = static_cast<std::uint32_t>(running);
-  Slot& s = slots_[index];
+  Slot& s = named(running);
   expect(s.state == State::kExplicit, "schedule of a request that does not run or has no allocation", index);
   expect(s.allocated == tokens, "schedule without an allocation of as many tokens", index);
   expect(tokens <= budget_, "over the token budget", index);
@@ -182,7 +193,7 @@ void Engine::schedule(sdk::RequestId running, std::uint32_t tokens) {
 
 void Engine::admit(sdk::RequestId waiting, std::uint32_t tokens) {
   const auto index = static_cast<std::uint32_t>(waiting);
-  Slot& s = slots_[index];
+  Slot& s = named(waiting);
   expect(s.state == State::kWaiting, "admission of a request that does not wait", index);
   expect(s.allocated == tokens, "admission without an allocation of as many tokens", index);
   expect(tokens <= budget_, "over the token budget", index);
@@ -196,7 +207,6 @@ void Engine::admit(sdk::RequestId waiting, std::uint32_t tokens) {
   s.order = next_order_++;
   running_.append(index);
   if (bulk_) explicit_.push_back(index);
-  explicit_cursor_ = explicit_.size();
   add_entry(index, tokens);
   if (!s.ever_scheduled) started_.push_back({s.tag, s.hit, s.prompt});
   if (recording_) {
@@ -215,8 +225,9 @@ void Engine::admit(sdk::RequestId waiting, std::uint32_t tokens) {
 
 bool Engine::start_load(sdk::RequestId waiting) {
   const auto index = static_cast<std::uint32_t>(waiting);
-  Slot& s = slots_[index];
+  Slot& s = named(waiting);
   expect(s.state == State::kWaiting && s.remote > 0, "load of a request that has nothing to load", index);
+  if (is_short_in_bulk()) stop_bulk_and_walk();
   std::uint32_t reserved = 0;
   for (const std::uint32_t other : unfinished_prefills_) reserved += cache_->missing_blocks(kv_request(other));
   const KvGrant grant{.new_tokens = 0,
@@ -245,7 +256,7 @@ bool Engine::start_load(sdk::RequestId waiting) {
 
 void Engine::skip(sdk::RequestId waiting) {
   const auto index = static_cast<std::uint32_t>(waiting);
-  Slot& s = slots_[index];
+  Slot& s = named(waiting);
   expect(s.state == State::kWaiting, "skip of a request that does not wait", index);
   (s.in_skipped ? skipped_ : waiting_).remove(index, rank(s));
   put_back_.push_back(index);

@@ -117,11 +117,25 @@ sdk::Plan::Stop Engine::grow_in_bulk() {
     stopped_ = kNobody;
     if (blocks_wanted_ > 0) return Stop::kNoBlocks;
   }
-  if (!bulk_done_) {
-    bulk_done_ = true;
-    budget_ -= decodes_.count();
-  }
+  if (!bulk_done_) finish_bulk();
   return visit_explicit();
+}
+
+void Engine::finish_bulk() {
+  bulk_done_ = true;
+  budget_ -= decodes_.count();
+}
+
+/// While steady decodes are short of blocks: how many of them stand before the first without and have their token.
+std::uint32_t Engine::served_in_bulk() const {
+  if (!is_short_in_bulk()) return 0;
+  const sdk::RequestId stopped = stopped_at();
+  if (stopped == sdk::kNoRequest) return 0;
+  std::uint32_t served = 0;
+  const std::size_t end = running_.position(static_cast<std::uint32_t>(stopped));
+  for (std::size_t at = running_.next(0); at < end; at = running_.next(at + 1))
+    served += slots_[running_.at(at)].state == State::kSteady ? 1 : 0;
+  return served;
 }
 
 sdk::Plan::Stop Engine::visit_explicit() {
@@ -251,7 +265,7 @@ void Engine::start_walk() {
 /// The bulk growth stopped half-way: those before the request without blocks have their token, the others not.
 void Engine::stop_bulk_and_walk() {
   const bool short_of_blocks = !bulk_done_ && blocks_wanted_ > 0;
-  const std::uint32_t stopped_explicit = stopped_;
+  const std::uint32_t next_explicit = explicit_cursor_ < explicit_.size() ? explicit_[explicit_cursor_] : kNobody;
   std::uint32_t served = blocks_taken_;
   bool before_stop = true;
   walking_ = true;
@@ -275,7 +289,7 @@ void Engine::stop_bulk_and_walk() {
       }
     } else if (state == State::kEnding) {
       make_explicit(index, false);
-    } else if (index == stopped_explicit) {
+    } else if (index == next_explicit && !short_of_blocks) {
       cursor_ = at;
     }
     explicit_.push_back(index);
@@ -337,10 +351,11 @@ void Engine::preempt_core(std::uint32_t index, bool grown) {
 
 void Engine::preempt(sdk::RequestId running) {
   const auto index = static_cast<std::uint32_t>(running);
-  Slot& s = slots_[index];
-  expect(index < slots_.size() && is_running(s), "preemption of a request that does not run", index);
+  Slot& s = named(running);
+  expect(is_running(s), "preemption of a request that does not run", index);
   if (bulk_begun_ && !walking_ && index != running_.last()) stop_bulk_and_walk();
   bool grown = false;
+  const bool short_before = is_short_in_bulk();
   if (bulk_begun_ && !walking_ && s.state == State::kSteady) {
     if (bulk_done_) {
       grown = true;
@@ -355,6 +370,7 @@ void Engine::preempt(sdk::RequestId running) {
     ++pass_over_;  // vLLM's list shifts under its cursor, which is moved back only for a scheduled victim
   }
   preempt_core(index, grown);
+  if (short_before && blocks_wanted_ == 0) finish_bulk();  // it was the only one without a block
 }
 
 // --- commit
@@ -368,11 +384,7 @@ void Engine::restore_put_back() {
 }
 
 void Engine::commit_batch() {
-  if (bulk_begun_ && !walking_ && blocks_wanted_ > 0) stop_bulk_and_walk();
-  if (bulk_begun_ && !walking_ && !bulk_done_) {
-    bulk_done_ = true;
-    budget_ -= decodes_.count();
-  }
+  if (is_short_in_bulk()) stop_bulk_and_walk();
   if (bulk_ && !walking_ && !bulk_done_ && running_.size() > explicit_.size()) start_walk();  // the policy left them out
   restore_put_back();
   if (recording_) record_running();

@@ -106,7 +106,8 @@ std::uint32_t RunKvCache::missing_blocks(const KvRequest& request) const {
 
 void RunKvCache::take_hit(const KvRequest& request, Hit hit) {
   Holding& holding = requests_[request.slot];
-  if (hit.own > 0 && hit.own < blocks_.run_count(holding.run)) {  // the rest stays in the queue beside a second copy
+  const bool whole = holding.run != 0 && hit.own == blocks_.run_count(holding.run);
+  if (holding.run != 0 && holding.run_start == hit.shared && !whole) {  // the rest stays in the queue beside a second copy
     name_run(request, holding);
     hit.shared += std::exchange(hit.own, 0);
   }
@@ -121,7 +122,7 @@ void RunKvCache::take_hit(const KvRequest& request, Hit hit) {
 
 bool RunKvCache::allocate(const KvRequest& request, const KvGrant& grant) {
   Holding& holding = requests_[request.slot];
-  const bool has_hit = grant.admission && request.computed == 0 && pending_slot_ == request.slot;
+  const bool has_hit = grant.admission && request.computed == 0 && !holding.holds_table && pending_slot_ == request.slot;
   const Hit hit = has_hit ? pending_hit_ : Hit{};
   const std::uint32_t total = std::min(request.computed + grant.hit + grant.external, config_.max_model_len);
   const auto needed = [&](std::uint32_t tokens) {

@@ -144,7 +144,7 @@ class Engine final : private sdk::Plan {
   // --- sdk::Plan
   double now_s() const override { return now_s_; }
   const sdk::Limits& limits() const override { return limits_; }
-  std::uint32_t budget() const override { return budget_; }
+  std::uint32_t budget() const override { return budget_ - served_in_bulk(); }
   std::uint32_t free_blocks() const override { return cache_->free_blocks(); }
   std::uint32_t total_blocks() const override { return config_.num_blocks - 1; }
   std::size_t running_count() const override { return running_.size(); }
@@ -167,7 +167,7 @@ class Engine final : private sdk::Plan {
   void explain(std::string_view why) override;
 
   // --- requests
-  Slot& slot(sdk::RequestId id) { return slots_[static_cast<std::uint32_t>(id)]; }
+  Slot& named(sdk::RequestId id);
   static sdk::RequestId id_of(std::uint32_t index) { return sdk::RequestId{index}; }
   std::uint32_t new_slot();
   void free_slot(std::uint32_t index);
@@ -193,6 +193,9 @@ class Engine final : private sdk::Plan {
   void begin_call(double now_s);
   bool can_grow_in_bulk() const;
   Stop grow_in_bulk();
+  void finish_bulk();
+  bool is_short_in_bulk() const { return bulk_begun_ && !walking_ && blocks_wanted_ > 0; }
+  std::uint32_t served_in_bulk() const;
   Stop visit_explicit();
   Stop walk();
   void start_walk();
