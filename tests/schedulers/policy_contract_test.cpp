@@ -130,7 +130,7 @@ std::vector<TestRequest> random_requests(std::uint32_t seed, bool loads) {
     if (below(4) == 0) request.shared_prefix = std::min(160U, request.prompt);
     if (below(6) == 0) request.unknown_lookups = 1 + below(2);
     if (below(10) == 0) request.abort_after = 1 + below(40);
-    request.loads = loads && request.prompt > 1 && below(3) == 0;
+    request.loads = loads && below(3) == 0;
     requests.push_back(request);
   }
   return requests;
