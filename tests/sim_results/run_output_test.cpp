@@ -1,7 +1,9 @@
 #include "results/run_output.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <csignal>
 #include <nlohmann/json.hpp>
 
 #include "results/errors.hpp"
@@ -85,6 +87,46 @@ TEST(RunOutput, AFullDiskLeavesAMarkedSummary) {
   EXPECT_EQ(text_of(scratch / "out/PARTIAL"), "a result file could not be written\n");
   EXPECT_EQ(nlohmann::json::parse(text_of(scratch / "out/summary.json"))["partial"]["reason"],
             "a result file could not be written");
+}
+
+/// Files of this process may not grow beyond `bytes` while it lives.
+class SmallFiles {
+ public:
+  explicit SmallFiles(rlim_t bytes) : signal_(std::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit small{bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &small);
+  }
+  ~SmallFiles() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, signal_);
+  }
+  SmallFiles(const SmallFiles&) = delete;
+  SmallFiles& operator=(const SmallFiles&) = delete;
+
+ private:
+  rlimit before_{};
+  void (*signal_)(int);
+};
+
+TEST(RunOutput, RoomThatRunsOutInTheMiddleOfARunCostsOnlyTheFileThatNeededIt) {
+  const Scratch scratch;
+  RunOutput output(scratch / "out", false, {}, names(), {"main"});
+  Recorder recorder({}, output.requests());
+  const SmallFiles limited(1 << 20);
+  FinishedRequest rejected;
+  rejected.status = RequestStatus::kRejected;
+  constexpr std::uint64_t kCount = 50'000;
+  for (; rejected.row < kCount; rejected.id = ++rejected.row) recorder.finished(rejected);
+  EXPECT_TRUE(output.failed());
+  RunTotals totals;
+  totals.submitted = kCount;
+  Summary summary = recorder.finish(totals);
+  EXPECT_NE(message_of<WriteFailed>([&] { output.publish(summary, {}); }).find("cannot write: File too large"),
+            std::string::npos);
+  EXPECT_EQ(nlohmann::json::parse(text_of(scratch / "out/summary.json"))["requests"]["rejected"], kCount);
+  EXPECT_FALSE(fs::exists(scratch / "out/requests.csv"));
+  EXPECT_TRUE(fs::exists(scratch / "out/PARTIAL"));
 }
 
 TEST(RunOutput, SameRunSameBytes) {

@@ -26,7 +26,14 @@ constexpr std::array<std::string_view, 8> kResults = {"summary.json",    "reques
                                                       "decisions.jsonl", "timeline.json", "timing.json",
                                                       "report.html",     "PARTIAL"};
 constexpr const char* kLock = ".dooly-lock";
-constexpr std::string_view kTemporary = ".tmp";
+
+std::string temporary_name(std::string_view name) {
+  std::string hidden;
+  hidden += '.';
+  hidden += name;
+  hidden += ".tmp";
+  return hidden;
+}
 
 [[noreturn]] void refuse(const fs::path& path, const std::string& what) {
   throw OutputRefused(path.string() + ": " + what);
@@ -90,7 +97,7 @@ void OutputDirectory::lock() {
 void OutputDirectory::remove_leftovers() const {
   std::error_code ignored;
   for (const std::string_view name : kResults) {
-    fs::remove(path_ / ("." + std::string(name) + std::string(kTemporary)), ignored);
+    fs::remove(path_ / temporary_name(name), ignored);
   }
 }
 
@@ -113,7 +120,7 @@ OutputDirectory::~OutputDirectory() {
 
 fs::path OutputDirectory::temporary(const std::string& name) {
   if (std::find(names_.begin(), names_.end(), name) == names_.end()) names_.push_back(name);
-  return path_ / ("." + name + std::string(kTemporary));
+  return path_ / temporary_name(name);
 }
 
 void OutputDirectory::write(const std::string& name, std::string_view text) {
