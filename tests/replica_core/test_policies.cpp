@@ -118,6 +118,7 @@ class Random final : public sdk::SchedulerPolicy {
   explicit Random(std::uint64_t seed) : draw_(seed) {}
 
   void schedule(Plan& plan) override {
+    if (++calls_ > 3000) return be_orderly(plan);  // or somebody is preempted for ever
     const std::uint32_t before = plan.budget();
     if (draw_.chance(15)) admit_some(plan);
     switch (draw_.below(6)) {
@@ -139,13 +140,21 @@ class Random final : public sdk::SchedulerPolicy {
         if (draw_.chance(50)) plan.schedule_running();
     }
     if (draw_.chance(80)) admit_some(plan);
-    if (plan.budget() == before) {
-      run_and_preempt_last(plan);
-      admit_in_order(plan, ~0U);
-    }
+    if (plan.budget() == before) be_orderly(plan);
   }
 
  private:
+  /// Gives tokens to somebody if anybody can get any: whoever does not fit is passed over.
+  static void be_orderly(Plan& plan) {
+    run_and_preempt_last(plan);
+    while (plan.budget() > 0 && plan.running_count() < plan.limits().max_num_seqs) {
+      const RequestView* head = plan.next_waiting();
+      if (head == nullptr) return;
+      const RequestId id = head->id;
+      if (try_admit(plan, *head, ~0U) == Admission::kStopped) plan.skip(id);
+    }
+  }
+
   void preempt_one(Plan& plan) {
     const std::vector<RequestView> running = running_views(plan);
     if (!running.empty()) plan.preempt(running[draw_.below(static_cast<std::uint32_t>(running.size()))].id);
@@ -182,6 +191,8 @@ class Random final : public sdk::SchedulerPolicy {
       plan.for_each_waiting([&](const RequestView& view) { waiting.push_back(view.id); });
       if (waiting.empty() || plan.budget() == 0 || plan.running_count() >= plan.limits().max_num_seqs) return;
       plan.next_waiting();  // nullptr if admissions are held back
+      for (const RequestId id : waiting)
+        if (draw_.chance(30)) plan.find_prefix(id);
       try_admit(plan, plan.view(waiting[draw_.below(static_cast<std::uint32_t>(waiting.size()))]), ~0U);
       return;
     }
@@ -198,6 +209,7 @@ class Random final : public sdk::SchedulerPolicy {
   }
 
   Draw draw_;
+  std::uint64_t calls_ = 0;
 };
 
 }  // namespace

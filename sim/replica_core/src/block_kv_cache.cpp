@@ -256,7 +256,8 @@ void BlockKvCache::take_hit(Holding& holding, const Hit& hit, std::uint32_t tota
 
 bool BlockKvCache::allocate(const KvRequest& request, const KvGrant& grant) {
   static const Hit kNoHit;
-  const bool has_hit = pending_hit_ && pending_hit_->first == request.slot && grant.admission && request.computed == 0;
+  const bool has_hit = pending_hit_ && pending_hit_->first == request.slot && pending_hit_->second.tokens == grant.hit &&
+                       grant.admission && request.computed == 0;
   const Hit* hit = has_hit ? &pending_hit_->second : nullptr;
   Holding& holding = requests_[request.slot];
   const std::uint32_t local = request.computed + grant.hit + grant.external;

@@ -51,6 +51,7 @@ sdk::RequestId Engine::last_running() const {
 
 std::uint32_t Engine::scheduled_now(sdk::RequestId request) const {
   const auto index = static_cast<std::uint32_t>(request);
+  expect(index < slots_.size(), "asked about no request", index);
   const Slot& s = slots_[index];
   if (s.state == State::kSteady) {
     if (bulk_done_ || served_in_bulk() == 0) return bulk_done_ ? 1 : 0;
@@ -104,11 +105,9 @@ const sdk::RequestView* Engine::next_waiting() {
     Slot& s = slots_[index];
     if (s.state == State::kLoading && !promote_loaded(index)) {
       queue.remove(index, rank(s));
-      put_back_.push_back(index);
+      put_back(index);
       continue;
     }
-    s.hit = s.remote = 0;
-    s.allocated = 0;
     head_view_ = make_view(index);
     return &head_view_;
   }
@@ -128,10 +127,12 @@ bool Engine::promote_loaded(std::uint32_t index) {
 sdk::PrefixHit Engine::find_prefix(sdk::RequestId waiting) {
   const auto index = static_cast<std::uint32_t>(waiting);
   Slot& s = named(waiting);
-  expect(s.state == State::kWaiting, "find_prefix of a request that does not wait", index);
+  expect(s.state == State::kWaiting && !s.put_back, "find_prefix of a request that does not wait", index);
   s.hit = s.remote = 0;
+  s.found_call = call_;
   if (s.computed != 0) return {};
   s.hit = cache_->find(kv_request(index));
+  found_ = index;
   if (s.unknown_lookups > 0) {
     --s.unknown_lookups;
     unsettled_ = true;
@@ -158,17 +159,28 @@ sdk::PrefixHit Engine::find_prefix(sdk::RequestId waiting) {
   return {.known = true, .loads = asynchronous && s.remote > 0, .local = s.hit, .remote = s.remote};
 }
 
+/// The hit that an allocation builds on must be what the cache has now.
+void Engine::confirm_hit(std::uint32_t index) {
+  Slot& s = slots_[index];
+  if (s.found_call != call_) s.hit = s.remote = 0;
+  if (s.hit == 0 || found_ == index) return;
+  expect(cache_->find(kv_request(index)) == s.hit, "an outdated prefix hit: find_prefix comes right before try_allocate", index);
+}
+
 bool Engine::try_allocate(sdk::RequestId request, std::uint32_t tokens) {
   const auto index = static_cast<std::uint32_t>(request);
   Slot& s = named(request);
   expect(tokens > 0, "allocation of no tokens", index);
+  expect(s.allocated == 0, "a second allocation without scheduling the first", index);
   if (is_running(s)) {
     if (bulk_ && !walking_) start_walk();
     expect(s.scheduled_call != call_, "allocation for a request that is scheduled already", index);
     if (!cache_->allocate(kv_request(index), {.new_tokens = tokens})) return false;
   } else {
-    expect(s.state == State::kWaiting && pause_ == Pause::kNone, "allocation for a request that is held back or has left", index);
+    expect(s.state == State::kWaiting && !s.put_back && pause_ == Pause::kNone,
+           "allocation for a request that is held back or has left", index);
     if (is_short_in_bulk()) stop_bulk_and_walk();
+    confirm_hit(index);
     const KvGrant grant{.new_tokens = tokens,
                         .hit = s.hit,
                         .external = s.remote,
@@ -178,6 +190,8 @@ bool Engine::try_allocate(sdk::RequestId request, std::uint32_t tokens) {
     if (!cache_->allocate(kv_request(index), grant)) return false;
   }
   s.allocated = tokens;
+  ++open_allocations_;
+  found_ = kNobody;
   return true;
 }
 
@@ -185,17 +199,18 @@ void Engine::schedule(sdk::RequestId running, std::uint32_t tokens) {
   const auto index = static_cast<std::uint32_t>(running);
   Slot& s = named(running);
   expect(s.state == State::kExplicit, "schedule of a request that does not run or has no allocation", index);
-  expect(s.allocated == tokens, "schedule without an allocation of as many tokens", index);
+  expect(tokens > 0 && s.allocated == tokens, "schedule without an allocation of as many tokens", index);
   expect(tokens <= budget_, "over the token budget", index);
   expect(tokens <= s.prompt + s.generated + s.placeholders - s.computed, "more tokens than the request has left", index);
+  expect(s.computed + tokens < config_.max_model_len, "beyond max_model_len", index);
   add_entry(index, tokens);
 }
 
 void Engine::admit(sdk::RequestId waiting, std::uint32_t tokens) {
   const auto index = static_cast<std::uint32_t>(waiting);
   Slot& s = named(waiting);
-  expect(s.state == State::kWaiting, "admission of a request that does not wait", index);
-  expect(s.allocated == tokens, "admission without an allocation of as many tokens", index);
+  expect(s.state == State::kWaiting && !s.put_back, "admission of a request that does not wait", index);
+  expect(tokens > 0 && s.allocated == tokens, "admission without an allocation of as many tokens", index);
   expect(tokens <= budget_, "over the token budget", index);
   expect(running_.size() < config_.max_num_seqs, "over max_num_seqs", index);
   const std::uint32_t start = s.computed == 0 ? s.hit + s.remote : s.computed;
@@ -226,7 +241,8 @@ void Engine::admit(sdk::RequestId waiting, std::uint32_t tokens) {
 bool Engine::start_load(sdk::RequestId waiting) {
   const auto index = static_cast<std::uint32_t>(waiting);
   Slot& s = named(waiting);
-  expect(s.state == State::kWaiting && s.remote > 0, "load of a request that has nothing to load", index);
+  confirm_hit(index);
+  expect(s.state == State::kWaiting && !s.put_back && s.remote > 0, "load of a request that has nothing to load", index);
   if (is_short_in_bulk()) stop_bulk_and_walk();
   std::uint32_t reserved = 0;
   for (const std::uint32_t other : unfinished_prefills_) reserved += cache_->missing_blocks(kv_request(other));
@@ -240,7 +256,8 @@ bool Engine::start_load(sdk::RequestId waiting) {
                       .delay_caching = true};
   if (!cache_->allocate(kv_request(index), grant)) return false;
   (s.in_skipped ? skipped_ : waiting_).remove(index, rank(s));
-  put_back_.push_back(index);
+  put_back(index);
+  found_ = kNobody;
   s.state = State::kLoading;
   s.loaded = true;
   s.computed = s.hit + s.remote;
@@ -254,12 +271,17 @@ bool Engine::start_load(sdk::RequestId waiting) {
   return true;
 }
 
+void Engine::put_back(std::uint32_t index) {
+  slots_[index].put_back = true;
+  put_back_.push_back(index);
+}
+
 void Engine::skip(sdk::RequestId waiting) {
   const auto index = static_cast<std::uint32_t>(waiting);
   Slot& s = named(waiting);
-  expect(s.state == State::kWaiting, "skip of a request that does not wait", index);
+  expect(s.state == State::kWaiting && !s.put_back, "skip of a request that does not wait", index);
   (s.in_skipped ? skipped_ : waiting_).remove(index, rank(s));
-  put_back_.push_back(index);
+  put_back(index);
 }
 
 void Engine::explain(std::string_view why) {

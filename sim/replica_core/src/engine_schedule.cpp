@@ -2,6 +2,7 @@
 #include "replica_core/engine.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace dooly::replica {
 
@@ -18,6 +19,8 @@ void Engine::begin_call(double now_s) {
   budget_ = pause_ == Pause::kAll ? 0 : config_.max_num_batched_tokens;
   in_call_ = true;
   unsettled_ = false;
+  open_allocations_ = 0;
+  found_ = kNobody;
   bulk_begun_ = bulk_done_ = false;
   walking_ = !bulk_;
   blocks_wanted_ = blocks_taken_ = 0;
@@ -112,6 +115,7 @@ sdk::Plan::Stop Engine::grow_in_bulk() {
   if (blocks_wanted_ > 0) {
     const std::uint32_t take = std::min(blocks_wanted_, cache_->free_blocks());
     if (take > 0) cache_->take(take);
+    found_ = kNobody;
     blocks_taken_ += take;
     blocks_wanted_ -= take;
     stopped_ = kNobody;
@@ -173,6 +177,7 @@ sdk::Plan::Stop Engine::walk() {
 
 bool Engine::schedule_explicit(std::uint32_t index, std::uint32_t tokens) {
   if (!cache_->allocate(kv_request(index), {.new_tokens = tokens})) return false;
+  found_ = kNobody;
   add_entry(index, tokens);
   return true;
 }
@@ -181,7 +186,7 @@ void Engine::add_entry(std::uint32_t index, std::uint32_t tokens) {
   Slot& s = slots_[index];
   s.scheduled_call = call_;
   s.entry = static_cast<std::uint32_t>(batch_->entries.size());
-  s.allocated = 0;
+  if (std::exchange(s.allocated, 0) > 0) --open_allocations_;
   batch_->entries.push_back({.slot = index, .generation = s.generation, .tokens = tokens, .order = s.order, .samples = false});
   budget_ -= tokens;
 }
@@ -339,7 +344,9 @@ void Engine::preempt_core(std::uint32_t index, bool grown) {
   s.state = State::kWaiting;
   s.in_skipped = false;
   s.computed = 0;
-  s.allocated = 0;
+  if (std::exchange(s.allocated, 0) > 0) --open_allocations_;
+  s.hit = s.remote = 0;
+  found_ = kNobody;
   ++s.preemptions;
   ++preemptions_;
   if (in_call_) {
@@ -379,11 +386,14 @@ void Engine::restore_put_back() {
   for (auto index = put_back_.rbegin(); index != put_back_.rend(); ++index) {
     skipped_.push_front(*index, rank(slots_[*index]));
     slots_[*index].in_skipped = true;
+    slots_[*index].put_back = false;
   }
   put_back_.clear();
 }
 
 void Engine::commit_batch() {
+  for (std::uint32_t index = 0; open_allocations_ > 0 && index < slots_.size(); ++index)
+    expect(slots_[index].allocated == 0, "an allocation that was not scheduled", index);
   if (is_short_in_bulk()) stop_bulk_and_walk();
   if (bulk_ && !walking_ && !bulk_done_ && running_.size() > explicit_.size()) start_walk();  // the policy left them out
   restore_put_back();

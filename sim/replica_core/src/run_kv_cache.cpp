@@ -122,7 +122,8 @@ void RunKvCache::take_hit(const KvRequest& request, Hit hit) {
 
 bool RunKvCache::allocate(const KvRequest& request, const KvGrant& grant) {
   Holding& holding = requests_[request.slot];
-  const bool has_hit = grant.admission && request.computed == 0 && !holding.holds_table && pending_slot_ == request.slot;
+  const bool has_hit = grant.admission && request.computed == 0 && !holding.holds_table && pending_slot_ == request.slot &&
+                       pending_hit_.blocks() * block_size_ == grant.hit;
   const Hit hit = has_hit ? pending_hit_ : Hit{};
   const std::uint32_t total = std::min(request.computed + grant.hit + grant.external, config_.max_model_len);
   const auto needed = [&](std::uint32_t tokens) {
@@ -244,6 +245,17 @@ void RunKvCache::for_each_stretch_backwards(const KvRequest& request, std::uint3
 void RunKvCache::publish(const KvRequest& request) {
   Holding& holding = requests_[request.slot];
   name_blocks(request, holding, std::min(covered_blocks(request), holding.cached));
+  publish_run(request, holding);
+}
+
+/// A request that is over leaves its run to others, as far as they can look it up.
+void RunKvCache::publish_run(const KvRequest& request, Holding& holding) {
+  if (holding.run == 0) return;
+  if (covered_blocks(request) > holding.run_start) {
+    name_run(request, holding);
+  } else {
+    blocks_.disown(std::exchange(holding.run, 0));
+  }
 }
 
 // --- giving back
@@ -288,12 +300,7 @@ void RunKvCache::release(const KvRequest& request, Release why) {
   }
   give_back_named(holding);
   empty(holding);
-  if (why == Release::kPreempted || holding.run == 0) return;
-  if (covered_blocks(request) > holding.run_start) {  // finished while it waited: others may look it up from now on
-    name_run(request, holding);
-  } else {
-    blocks_.disown(std::exchange(holding.run, 0));
-  }
+  if (why == Release::kFinished) publish_run(request, holding);  // it finished while it waited
 }
 
 /// After this the request holds nothing.

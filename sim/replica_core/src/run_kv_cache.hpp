@@ -73,6 +73,7 @@ class RunKvCache final : public KvCache {
   void for_each_stretch_backwards(const KvRequest& request, std::uint32_t from, std::uint32_t to, Visit&& visit) const;
   void name_blocks(const KvRequest& request, Holding& holding, std::uint32_t to);
   void name_run(const KvRequest& request, Holding& holding);
+  void publish_run(const KvRequest& request, Holding& holding);
   std::uint32_t shareable_blocks(const KvRequest& request) const;
   void give_back_named(const Holding& holding);
   void empty(Holding& holding);

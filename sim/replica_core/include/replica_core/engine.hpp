@@ -123,7 +123,8 @@ class Engine final : private sdk::Plan {
     std::uint32_t discard = 0;      ///< results to be dropped after a reset
     std::uint32_t preemptions = 0;
     std::uint32_t unknown_lookups = 0;
-    std::uint32_t hit = 0, remote = 0;       ///< found in this call
+    std::uint32_t hit = 0, remote = 0;       ///< found in call `found_call`
+    std::uint64_t found_call = kNoCall;
     std::uint32_t allocated = 0;             ///< tokens allocated but not scheduled yet in this call
     std::uint64_t scheduled_call = kNoCall;  ///< entry in the current batch if equal to the call
     std::uint32_t entry = 0;
@@ -208,6 +209,8 @@ class Engine final : private sdk::Plan {
   void leave_running(std::uint32_t index);
   void requeue(std::uint32_t index);
   void release_blocks(std::uint32_t index, KvCache::Release why);
+  void put_back(std::uint32_t index);
+  void confirm_hit(std::uint32_t index);
   void restore_put_back();
   bool promote_loaded(std::uint32_t index);
   void commit_batch();
@@ -264,6 +267,8 @@ class Engine final : private sdk::Plan {
   std::uint32_t pass_over_ = 0;      ///< requests that the walk skips because the list shifted under it
   std::uint32_t stopped_ = kNobody;
   std::vector<std::uint32_t> put_back_;
+  std::uint32_t found_ = kNobody;             ///< the waiting request whose prefix hit the cache has just told
+  std::uint32_t open_allocations_ = 0;        ///< made by hand and not scheduled yet
   sdk::RequestView head_view_;
   std::vector<Started> started_;
   std::vector<LoadStart> loads_started_;
