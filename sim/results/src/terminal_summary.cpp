@@ -42,7 +42,7 @@ std::string compact(double value) {
   if (value >= 999.5) {
     std::string digits = fmt::format("{:.0f}", value);
     for (auto at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3)
-      digits.insert(static_cast<std::size_t>(at), ",");
+      digits.insert(static_cast<std::size_t>(at), 1, ',');
     return digits;
   }
   return fmt::format("{:.3g}", value);
@@ -85,7 +85,7 @@ void add_outcome(Page& page, const Summary& summary) {
                      all ? "all completed" : compact(requests.completed) + " completed");
   for (const auto& [count, word] : {std::pair{requests.rejected, "rejected"}, std::pair{requests.failed, "failed"},
                                     std::pair{requests.unfinished, "unfinished"}}) {
-    if (count > 0) text += ", " + page.paint(Paint::kRed, compact(count) + " " + word);
+    if (count > 0) text += fmt::format(", {}", page.paint(Paint::kRed, fmt::format("{} {}", compact(count), word)));
   }
   page.line("requests", text);
   const TokenCounts& tokens = summary.all.tokens;
@@ -146,14 +146,14 @@ void add_goodput(Page& page, const Summary& summary) {
     return fmt::format("{} of requests, {}/s{}", percent(goodput.share), compact(goodput.requests_per_s), note);
   };
   if (summary.classes.size() == 1) {
-    return page.line("goodput", text(summary.all.goodput, " (" + limits(summary.classes.front().slo) + ")"));
+    return page.line("goodput", text(summary.all.goodput, fmt::format(" ({})", limits(summary.classes.front().slo))));
   }
   page.line("goodput", text(summary.all.goodput, ""));
   constexpr std::size_t kShown = 8;
   for (std::size_t i = 0; i < std::min(summary.classes.size(), kShown); ++i) {
     const ClassSummary& one = summary.classes[i];
     const std::string slo = one.slo.is_empty() ? "no limits" : limits(one.slo);
-    page.line("", one.name + ": " + text(one.figures.goodput, " (" + slo + ")"));
+    page.line("", fmt::format("{}: {}", one.name, text(one.figures.goodput, fmt::format(" ({})", slo))));
   }
   if (summary.classes.size() > kShown)
     page.line("", fmt::format("and {} more classes", summary.classes.size() - kShown));
@@ -187,7 +187,7 @@ void add_time(Page& page, const Summary& summary, const Timing& timing) {
       text += fmt::format(", {} iterations/s", compact(static_cast<double>(timing.iterations) / timing.wall_s));
     text += ")";
   }
-  if (timing.peak_rss_bytes > 0) text += ", " + bytes(static_cast<double>(timing.peak_rss_bytes)) + " memory";
+  if (timing.peak_rss_bytes > 0) text += fmt::format(", {} memory", bytes(static_cast<double>(timing.peak_rss_bytes)));
   page.line("time", page.paint(Paint::kDim, text));
 }
 
@@ -234,10 +234,10 @@ std::string terminal_summary(const Summary& summary, const Timing& timing, bool 
   std::string what;
   for (const PoolTotals& pool : run.pools) {
     what += fmt::format("{}{} x {} GPU{}", what.empty() ? "" : " + ", pool.replicas.size(), pool.gpus_per_replica,
-                        run.pools.size() > 1 ? " (" + pool.name + ")" : "");
+                        run.pools.size() > 1 ? fmt::format(" ({})", pool.name) : "");
   }
   page.line(run.scenario.name.empty() ? "run" : run.scenario.name,
-            "  " + what + fmt::format(", seed {}", run.scenario.seed));
+            fmt::format("  {}, seed {}", what, run.scenario.seed));
   if (run.partial) page.line("PARTIAL", page.paint(Paint::kRed, *run.partial));
   add_outcome(page, summary);
   add_latencies(page, summary.all.latency);
