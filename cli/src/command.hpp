@@ -11,8 +11,8 @@
 
 namespace dooly::cli {
 
-/// An option of a command: `--name VALUE`, or a flag if it takes no value. Its target must live as long as the command's
-/// action.
+/// An option of a command: `--name VALUE`, or a flag if it takes no value. Its target must live as long as the
+/// command's action.
 struct OptionSpec {
   std::string name;   ///< "--out"
   std::string value;  ///< "DIR"; empty: a flag

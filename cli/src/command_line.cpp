@@ -58,7 +58,8 @@ class Parser {
     node.app->set_help_flag();
     node.app->add_flag("-h,--help", node.help);
     node.app->add_flag("-V,--version", node.version);
-    node.app->allow_extras();  // looked at below, for better words
+    node.app->allow_extras();            // looked at below, for better words
+    node.app->require_subcommand(0, 1);  // a file may be called as a verb is
     for (const OptionSpec& option : globals_) add_option(*node.app, option);
   }
 
@@ -108,7 +109,8 @@ class Parser {
     refuse_extras(node, commands);
     if (is_root) return {ParsedLine::What::kMainHelp, nullptr, "dooly"};
     if (!node.command->subcommands.empty())
-      throw UsageError(node.path + ": needs a command; allowed: " + listed(names(node.command->subcommands)) + hint(node));
+      throw UsageError(node.path + ": needs a command; allowed: " + listed(names(node.command->subcommands)) +
+                       hint(node));
     check_values(node);
     return {ParsedLine::What::kRun, node.command, node.path};
   }

@@ -49,7 +49,8 @@ Rows oracles(const Plugin& plugin) {
   Rows rows;
   for (const oracle::OracleKind& kind : oracle::oracle_kinds()) {
     const bool is_built = kind.built || kind.name == "plugin";  // loaded by the simulation
-    rows.push_back({std::string(kind.name), std::string(kind.meaning) + (is_built ? "" : " (not built yet in this version)")});
+    rows.push_back(
+        {std::string(kind.name), std::string(kind.meaning) + (is_built ? "" : " (not built yet in this version)")});
   }
   return rows;
 }

@@ -31,7 +31,10 @@ struct Globals {
   std::vector<OptionSpec> specs() {
     return {{"--quiet", "", "no progress, no notes, no warnings; results and errors still come", &quiet},
             {"--no-color", "", "no colours (also: NO_COLOR in the environment)", &no_color},
-            {"--log-level", "LEVEL", "what to tell on stderr, default info", &log_level,
+            {"--log-level",
+             "LEVEL",
+             "what to tell on stderr, default info",
+             &log_level,
              {"error", "warning", "info", "debug"}}};
   }
   TerminalSettings settings() const {
@@ -80,7 +83,8 @@ ExitCode told(const Terminal& terminal) {
     return say(error, ExitCode::kUnfinished);
   } catch (const std::exception& error) {
     terminal.error(std::string("internal check failed: ") + error.what() + "\nThis is a bug in dooly " +
-                   sim::program_version() + ", not in your input. Please report it with this message and the scenario.");
+                   sim::program_version() +
+                   ", not in your input. Please report it with this message and the scenario.");
     return ExitCode::kInternal;
   }
 }

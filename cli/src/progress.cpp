@@ -60,7 +60,7 @@ std::string progress_bar(const ProgressFigures& figures) {
 }
 
 Progress::Progress(const Terminal& terminal, std::uint64_t expected)
-    : style_(!terminal.shows_progress()         ? Style::kNone
+    : style_(!terminal.shows_progress()        ? Style::kNone
              : terminal.progress_is_terminal() ? Style::kBar
                                                : Style::kLines),
       expected_(expected),

@@ -21,8 +21,8 @@ std::string with_file(const std::string& path, const std::string& lines) {
 /// A policy or router may refuse its options when it is made; that must come out before a run starts.
 void try_components(const sim::PoolDeployment& pool) {
   const auto refuse = [&](const std::string& key, std::string_view name, const std::exception& error) {
-    throw sim::DeploymentError("pools." + pool.name + "." + key + ": '" + std::string(name) + "' refuses: " +
-                               error.what());
+    throw sim::DeploymentError("pools." + pool.name + "." + key + ": '" + std::string(name) +
+                               "' refuses: " + error.what());
   };
   try {
     pool.policy.make();
@@ -41,8 +41,9 @@ void try_components(const sim::PoolDeployment& pool) {
 ArgumentSpec ScenarioArguments::argument() { return {"SCENARIO.yaml", "what to simulate", &path}; }
 
 std::vector<OptionSpec> ScenarioArguments::options() {
-  return {{"--set", "KEY=VALUE", "another value for a key, through the same checks; list members by name: "
-                                 "pools.decode.replicas=8",
+  return {{"--set", "KEY=VALUE",
+           "another value for a key, through the same checks; list members by name: "
+           "pools.decode.replicas=8",
            &sets},
           {"--seed", "N", "short for --set seed=N", &seed}};
 }

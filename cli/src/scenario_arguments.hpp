@@ -25,8 +25,8 @@ struct ScenarioArguments {
   scenario::Scenario load() const;
 };
 
-/// Throws sim::DeploymentError with the scenario's file in front of every line; also for a policy or router that refuses
-/// to be made.
+/// Throws sim::DeploymentError with the scenario's file in front of every line; also for a policy or router that
+/// refuses to be made.
 sim::Deployment deploy(const scenario::Scenario& scenario, const std::string& path);
 
 /// The requests that a scenario would receive. Throws workload::WorkloadError.

@@ -4,12 +4,13 @@
 #include "identity.hpp"
 #include "progress.hpp"
 
-#include "oracle/oracle_error.hpp"
-#include "replica_core/engine.hpp"
+#include "results/errors.hpp"
 #include "results/run_output.hpp"
-#include "workload/workload_error.hpp"
 
 #include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -21,7 +22,10 @@ class SimulatedRun {
  public:
   SimulatedRun(const ScenarioArguments& arguments, const RunTargets& targets, const Terminal& terminal,
                const std::atomic<bool>& interrupted)
-      : arguments_(arguments), targets_(targets), terminal_(terminal), interrupted_(interrupted) {}
+      : arguments_(arguments),
+        targets_(targets),
+        terminal_(terminal),
+        interrupted_(interrupted) {}
 
   FinishedRun run() {
     load();
@@ -71,7 +75,7 @@ class SimulatedRun {
     progress_ = std::make_unique<Progress>(terminal_, source_->expected_requests());
     sinks.progress = [this](std::uint64_t ended, double simulated_s) {
       progress_->update(ended, simulated_s);
-      return !output_->failed() && !(targets_.received != nullptr && targets_.received->failed());
+      return !output_->failed() && !received_failed();
     };
     classes_ = source_.get();
     simulation_ = std::make_unique<sim::Simulation>(scenario_, std::move(*deployment_), std::move(source_),
@@ -82,26 +86,44 @@ class SimulatedRun {
   void work() {
     try {
       finished_.outcome = simulation_->run();
-    } catch (const replica::PolicyBreach& error) {
-      throw CannotFinish(error.what());
-    } catch (const workload::WorkloadError& error) {
-      throw CannotFinish(error.what());
-    } catch (const oracle::OracleError& error) {
+    } catch (const std::runtime_error& error) {
+      // A breach of a policy's rules, a bad row in the middle of a trace, a plug-in's own trouble. Bugs of this program
+      // are std::logic_error.
+      progress_->clear();
       throw CannotFinish(error.what());
     }
     progress_->clear();
+    explain_stop();
     watch_.lap("simulate");
   }
 
+  bool received_failed() const { return targets_.received != nullptr && targets_.received->failed(); }
+
+  /// A run that was stopped because a file failed was not interrupted by the user.
+  void explain_stop() {
+    std::optional<std::string>& partial = finished_.outcome.summary.run.partial;
+    if (finished_.outcome.end != sim::RunOutcome::End::kInterrupted || interrupted_) return;
+    partial.reset();  // a failed result file is told by RunOutput
+    if (received_failed()) partial = "the exported trace could not be written";
+  }
+
+  /// A run may have taken long: whatever cannot be written, the rest is.
   void write() {
-    if (writer_) {
+    const auto attempt = [this](auto&& step) {
+      try {
+        step();
+      } catch (const results::WriteFailed& error) {
+        finished_.write_failure += (finished_.write_failure.empty() ? "" : "\n") + std::string(error.what());
+      }
+    };
+    attempt([this] {
+      if (!writer_) return;
       writer_->finish();
       targets_.received->finish();
-    }
-    // Published below, with the figures of this moment: the small files that are left take no time.
+    });
     watch_.lap("write");
-    finished_.timing = timing();
-    output_->publish(finished_.outcome.summary, finished_.timing);
+    finished_.timing = timing();  // the small files that are left take no time
+    attempt([this] { output_->publish(finished_.outcome.summary, finished_.timing); });
   }
 
   results::Timing timing() const {

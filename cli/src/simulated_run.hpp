@@ -26,11 +26,12 @@ struct RunTargets {
 struct FinishedRun {
   sim::RunOutcome outcome;
   results::Timing timing;
+  std::string write_failure;  ///< what could not be written; empty: everything was
 };
 
 /// Simulates a scenario and writes its files: first everything that may be refused, then the work, then the results,
 /// whole or marked as partial. Ends early when `interrupted` is raised. Throws what its parts throw; what goes wrong
-/// once the simulation runs is CannotFinish or results::WriteFailed.
+/// once the simulation runs is CannotFinish.
 FinishedRun simulate(const ScenarioArguments& arguments, const RunTargets& targets, const Terminal& terminal,
                      const std::atomic<bool>& interrupted);
 

@@ -38,8 +38,7 @@ void Terminal::flush() {
   if (std::fflush(stdout) == 0 && !failed_before) return;
   const int error = errno;
   std::clearerr(stdout);
-  throw results::WriteFailed(std::string("standard output: cannot write: ") +
-                             std::strerror(error != 0 ? error : EIO));
+  throw results::WriteFailed(std::string("standard output: cannot write: ") + std::strerror(error != 0 ? error : EIO));
 }
 
 void Terminal::error(std::string_view text) const { message(TerminalSettings::Level::kError, kRed, "", text); }
@@ -47,9 +46,7 @@ void Terminal::warning(std::string_view text) const {
   message(TerminalSettings::Level::kWarning, kYellow, "warning: ", text);
 }
 void Terminal::note(std::string_view text) const { message(TerminalSettings::Level::kInfo, "", "", text); }
-void Terminal::debug(std::string_view text) const {
-  message(TerminalSettings::Level::kDebug, kDim, "debug: ", text);
-}
+void Terminal::debug(std::string_view text) const { message(TerminalSettings::Level::kDebug, kDim, "debug: ", text); }
 
 void Terminal::message(TerminalSettings::Level level, std::string_view colour, std::string_view label,
                        std::string_view text) const {

@@ -1,9 +1,10 @@
 #pragma once
 
+#include "fd_buffer.hpp"
+
 #include "workload/trace_writer.hpp"
 
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <ostream>
 
@@ -14,8 +15,8 @@ class TraceFile {
  public:
   using Encoding = workload::TraceWriter::Encoding;
 
-  /// `path` empty: stdout. `encoding` empty: what the path ends in, .csv or .jsonl. Throws UsageError naming the path if
-  /// it exists (unless `force`), cannot be written, or ends in something else.
+  /// `path` empty: stdout. `encoding` empty: what the path ends in, .csv or .jsonl. Throws UsageError naming the path
+  /// if it exists (unless `force`), cannot be written, or ends in something else.
   TraceFile(const std::optional<std::filesystem::path>& path, bool force, std::optional<Encoding> encoding = {});
   /// Removes a file that was not finished.
   ~TraceFile();
@@ -23,16 +24,17 @@ class TraceFile {
   TraceFile& operator=(const TraceFile&) = delete;
 
   Encoding encoding() const { return encoding_; }
-  std::ostream& stream() { return *out_; }
+  std::ostream& stream() { return stream_; }
+  bool failed() const { return buffer_.error() != 0; }
   /// Throws results::WriteFailed if anything got lost.
   void finish();
-  bool failed() const { return !out_->good(); }
 
  private:
-  std::filesystem::path path_, temporary_;
-  std::ofstream file_;
-  std::ostream* out_;
+  std::filesystem::path path_, temporary_;  ///< empty: stdout
   Encoding encoding_;
+  int file_;
+  FdBuffer buffer_;
+  std::ostream stream_;
 };
 
 }  // namespace dooly::cli

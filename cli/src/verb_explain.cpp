@@ -27,7 +27,8 @@ Command explain_command() {
   const auto arguments = std::make_shared<ScenarioArguments>();
   Command command{.name = "explain", .purpose = "the scenario with every default, and what follows from it"};
   command.details =
-      "Prints the scenario in its full form: every default filled in, absolute paths, and as comments the figures that\n"
+      "Prints the scenario in its full form: every default filled in, absolute paths, and as comments the figures "
+      "that\n"
       "are derived from it: KV blocks and the sum behind them, weights, what a step takes, the platform.\n";
   command.arguments = {arguments->argument()};
   command.options = arguments->options();

@@ -27,8 +27,10 @@ ExitCode new_policy(const NewArguments& arguments, Terminal& terminal) {
 
 Command new_command() {
   const auto arguments = std::make_shared<NewArguments>();
-  Command policy{.name = "policy", .purpose = "a scheduling policy as a plug-in of its own, with a test, ready to build"};
-  policy.arguments = {{"NAME", "what scenarios will call it: lower-case letters, digits, '-' and '_'", &arguments->name}};
+  Command policy{.name = "policy",
+                 .purpose = "a scheduling policy as a plug-in of its own, with a test, ready to build"};
+  policy.arguments = {
+      {"NAME", "what scenarios will call it: lower-case letters, digits, '-' and '_'", &arguments->name}};
   policy.options = {{"--out", "DIR", "the new directory, default ./NAME", &arguments->out}};
   policy.examples = {"dooly new policy shortest-first"};
   policy.action = [arguments](Terminal& terminal) { return new_policy(*arguments, terminal); };

@@ -16,13 +16,14 @@ struct RunArguments {
   bool force = false;
 };
 
-ExitCode exit_code(sim::RunOutcome::End end) {
-  switch (end) {
+ExitCode exit_code(const FinishedRun& run) {
+  if (!run.write_failure.empty()) return ExitCode::kUnfinished;
+  switch (run.outcome.end) {
     case sim::RunOutcome::End::kDone: return ExitCode::kDone;
-    case sim::RunOutcome::End::kStalled: return ExitCode::kUnfinished;
     case sim::RunOutcome::End::kInterrupted: return ExitCode::kInterrupted;
+    case sim::RunOutcome::End::kStalled: return ExitCode::kUnfinished;
   }
-  return ExitCode::kInternal;
+  return ExitCode::kUnfinished;
 }
 
 void tell_stuck(const sim::RunOutcome& outcome, const Terminal& terminal) {
@@ -51,7 +52,8 @@ ExitCode run(const RunArguments& arguments, Terminal& terminal) {
   if (partial) terminal.error(*partial);
   tell_stuck(done.outcome, terminal);
   if (arguments.out) terminal.note((partial ? "partial results in " : "results in ") + *arguments.out);
-  return exit_code(done.outcome.end);
+  if (!done.write_failure.empty()) terminal.error(done.write_failure);
+  return exit_code(done);
 }
 
 }  // namespace
@@ -70,11 +72,10 @@ Command run_command() {
       {"--force", "", "replace results that are there already", &arguments->force}};
   for (OptionSpec& option : arguments->scenario.options()) command.options.push_back(std::move(option));
   command.options.push_back({"--format", "FORMAT", "of the summary on stdout", &arguments->format, {"text", "json"}});
-  command.options.push_back(
-      {"--export", "FILE", "also write the requests as they arrived, as a dooly-trace (.csv or .jsonl)",
-       &arguments->received});
-  command.examples = {"dooly run scenarios/quickstart.yaml",
-                      "dooly run mine.yaml --out results",
+  command.options.push_back({"--export", "FILE",
+                             "also write the requests as they arrived, as a dooly-trace (.csv or .jsonl)",
+                             &arguments->received});
+  command.examples = {"dooly run scenarios/quickstart.yaml", "dooly run mine.yaml --out results",
                       "dooly run mine.yaml --set replicas=4 --set workload.synthetic.arrivals.rate=60/s",
                       "dooly run mine.yaml --set pools.decode.replicas=8 --seed 7 --out results --force",
                       "dooly run mine.yaml --quiet --format json | jq .ttft_s.p99"};

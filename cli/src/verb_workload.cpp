@@ -40,7 +40,9 @@ struct TraceArguments {
   std::optional<std::string> format, to, out;
   bool sort = false, force = false;
 
-  OptionSpec format_option() { return {"--format", "NAME", "the trace's format, default: detected", &format, workload::trace_formats()}; }
+  OptionSpec format_option() {
+    return {"--format", "NAME", "the trace's format, default: detected", &format, workload::trace_formats()};
+  }
   std::vector<OptionSpec> output_options() {
     return {{"--to", "ENCODING", "default csv, or what --out ends in", &to, {"csv", "jsonl"}},
             {"--out", "FILE", "write there instead of to stdout", &out},
@@ -50,20 +52,23 @@ struct TraceArguments {
     return out ? std::optional<std::filesystem::path>(*out) : std::nullopt;
   }
   TraceFile open_output() const {
-    return TraceFile(target(), force, to ? std::optional(*to == "jsonl" ? Encoding::kJsonLines : Encoding::kCsv) : std::nullopt);
+    return TraceFile(target(), force,
+                     to ? std::optional(*to == "jsonl" ? Encoding::kJsonLines : Encoding::kCsv) : std::nullopt);
   }
 };
 
 ExitCode stats(const TraceArguments& arguments, Terminal& terminal) {
   std::ostringstream text;
   if (is_scenario(arguments.scenario.path)) {
-    if (arguments.format) throw UsageError("--format: says what a trace is, but " + arguments.scenario.path + " is a scenario");
+    if (arguments.format)
+      throw UsageError("--format: says what a trace is, but " + arguments.scenario.path + " is a scenario");
     const scenario::Scenario scenario = arguments.scenario.load();
     const auto source = open_workload(scenario, deploy(scenario, arguments.scenario.path));
     workload::print_stats(*source, text);
   } else {
     if (!arguments.scenario.sets.empty() || arguments.scenario.seed)
-      throw UsageError("--set, --seed: change a scenario, but " + arguments.scenario.path + " is taken for a trace (no .yaml)");
+      throw UsageError("--set, --seed: change a scenario, but " + arguments.scenario.path +
+                       " is taken for a trace (no .yaml)");
     const auto source = workload::open_trace_workload(arguments.scenario.path, arguments.format.value_or(""));
     workload::print_stats(*source, text);
   }
@@ -73,8 +78,10 @@ ExitCode stats(const TraceArguments& arguments, Terminal& terminal) {
 
 ExitCode convert(const TraceArguments& arguments, Terminal& terminal) {
   TraceFile file = arguments.open_output();
-  workload::ConvertOptions options{.input = arguments.scenario.path, .format = arguments.format.value_or(""),
-                                   .sort = arguments.sort, .encoding = file.encoding()};
+  workload::ConvertOptions options{.input = arguments.scenario.path,
+                                   .format = arguments.format.value_or(""),
+                                   .sort = arguments.sort,
+                                   .encoding = file.encoding()};
   const std::uint64_t rows = workload::convert_trace(options, file.stream());
   file.finish();
   terminal.note(std::to_string(rows) + " requests written");
@@ -88,6 +95,7 @@ ExitCode export_simulated(const TraceArguments& arguments, Terminal& terminal) {
   RunTargets targets;
   targets.received = &file;
   const FinishedRun done = simulate(arguments.scenario, targets, terminal, interrupts.flag());
+  if (!done.write_failure.empty()) throw CannotFinish(done.write_failure);
   if (done.outcome.end == sim::RunOutcome::End::kInterrupted) return ExitCode::kInterrupted;
   if (const auto& partial = done.outcome.summary.run.partial) throw CannotFinish(*partial + ": the trace ends there");
   terminal.note("the requests wait for answers, so the scenario was simulated");

@@ -1,0 +1,147 @@
+#include "dooly_process.hpp"
+
+#include <gtest/gtest.h>
+
+namespace dooly::cli {
+namespace {
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+TEST(Usage, HelpNamesEveryVerbAndTheFirstSteps) {
+  const ProcessResult help = dooly({"--help"});
+  EXPECT_EQ(help.code, 0);
+  EXPECT_EQ(help.err, "");
+  for (const char* verb : {"run", "init", "check", "explain", "schema", "list", "workload", "new", "study", "report",
+                           "plan", "predict", "serve-oracle", "store", "profile", "validate"})
+    EXPECT_TRUE(has(help.out, std::string("\n  ") + verb + " ")) << verb;
+  EXPECT_TRUE(has(help.out, "dooly run mine.yaml --out results"));
+  EXPECT_TRUE(has(help.out, "130 interrupted"));
+}
+
+TEST(Usage, WithoutAVerbHelpIsShown) { EXPECT_EQ(dooly({}).out, dooly({"--help"}).out); }
+
+TEST(Usage, EveryVerbHasHelpWithUsageAndExamples) {
+  for (const char* verb : {"run", "init", "check", "explain", "schema", "list"}) {
+    const ProcessResult help = dooly({verb, "--help"});
+    EXPECT_EQ(help.code, 0) << verb;
+    EXPECT_TRUE(has(help.out, std::string("Usage: dooly ") + verb)) << verb;
+    EXPECT_TRUE(has(help.out, "Examples:\n  dooly " + std::string(verb))) << verb;
+    EXPECT_EQ(dooly({"help", verb}).out, help.out);
+  }
+  for (const char* command : {"stats", "convert", "export"}) {
+    const ProcessResult help = dooly({"workload", command, "--help"});
+    EXPECT_EQ(help.code, 0) << command;
+    EXPECT_TRUE(has(help.out, "Examples:\n  dooly workload " + std::string(command))) << command;
+  }
+  EXPECT_TRUE(has(dooly({"new", "policy", "--help"}).out, "dooly new policy shortest-first"));
+}
+
+TEST(Usage, HelpLinesFitATerminal) {
+  for (const std::vector<std::string>& line :
+       {std::vector<std::string>{"--help"}, {"run", "--help"}, {"list", "--help"}, {"workload", "convert", "--help"}}) {
+    const std::string text = dooly(line).out;
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t end = text.find('\n', at);
+      EXPECT_LE(end - at, 120u) << text.substr(at, end - at);
+      at = end + 1;
+    }
+  }
+}
+
+TEST(Usage, VersionIsOneLine) {
+  const ProcessResult version = dooly({"--version"});
+  EXPECT_EQ(version.code, 0);
+  EXPECT_EQ(version.out.substr(0, 6), "dooly ");
+  EXPECT_EQ(version.out.find('\n'), version.out.size() - 1);
+  EXPECT_EQ(dooly({"run", "--version"}).out, version.out);
+}
+
+TEST(Usage, AFileMayBeCalledAsAVerbIs) {
+  const Scratch scratch;
+  scratch.file("run", small_scenario());
+  EXPECT_EQ(dooly({"check", "run"}, {.directory = scratch.path()}).out, "run: ok\n");
+}
+
+struct Mistake {
+  std::vector<std::string> line;
+  std::string err;
+};
+class UsageMistakes : public testing::TestWithParam<Mistake> {};
+
+TEST_P(UsageMistakes, SaysWhatIsAllowedAndStartsNothing) {
+  const ProcessResult result = dooly(GetParam().line);
+  EXPECT_EQ(result.code, 2);
+  EXPECT_EQ(result.out, "");
+  EXPECT_EQ(result.err, GetParam().err + "\n");
+}
+
+const std::string kRunOptions =
+    "allowed: --out, --force, --set, --seed, --format, --export, --quiet, --no-color, --log-level, --help, --version; "
+    "see 'dooly run --help'";
+
+INSTANTIATE_TEST_SUITE_P(
+    Each, UsageMistakes,
+    testing::Values(
+        Mistake{{"rnu"},
+                "dooly: unknown verb, got 'rnu'; did you mean 'run'; allowed: run, init, check, explain, list, schema, "
+                "workload, new, study, report, plan, predict, serve-oracle, store, profile, validate; see 'dooly "
+                "--help'"},
+        Mistake{{"run", "x.yaml", "--frce"},
+                "dooly run: unknown option, got '--frce'; did you mean '--force'; " + kRunOptions},
+        Mistake{{"run", "x.yaml", "-x"}, "dooly run: unknown option, got '-x'; " + kRunOptions},
+        Mistake{{"run"}, "dooly run: needs SCENARIO.yaml; see 'dooly run --help'"},
+        Mistake{{"run", "a.yaml", "b.yaml"}, "dooly run: unexpected argument, got 'b.yaml'; see 'dooly run --help'"},
+        Mistake{{"run", "a.yaml", "--out"}, "dooly run: --out: needs a value, DIR; see 'dooly run --help'"},
+        Mistake{{"run", "a.yaml", "--seed", "1", "--seed", "2"},
+                "dooly run: --seed: may be given once, got it 2 times; see 'dooly run --help'"},
+        Mistake{{"run", "a.yaml", "--format", "xml"},
+                "dooly run: --format: unknown value, got 'xml'; allowed: text, json"},
+        Mistake{{"run", "a.yaml", "--log-level", "warn"},
+                "dooly run: --log-level: unknown value, got 'warn'; allowed: error, warning, info, debug"},
+        Mistake{{"check"}, "dooly check: needs SCENARIO.yaml; see 'dooly check --help'"},
+        Mistake{{"list"},
+                "dooly list: needs KIND; allowed: policies, routers, oracles, formats, gpus, models, platforms; see "
+                "'dooly list --help'"},
+        Mistake{{"list", "modles"},
+                "dooly list: KIND: unknown value, got 'modles'; did you mean 'models'; allowed: policies, routers, "
+                "oracles, formats, gpus, models, platforms"},
+        Mistake{{"workload"},
+                "dooly workload: needs a command; allowed: stats, convert, export; see 'dooly workload --help'"},
+        Mistake{{"workload", "stat", "x"},
+                "dooly workload: unknown command, got 'stat'; did you mean 'stats'; allowed: stats, convert, export; "
+                "see 'dooly workload --help'"},
+        Mistake{{"schema", "study"}, "dooly schema study: not built yet in this version"}));
+
+TEST(Usage, VerbsOfLaterVersionsSaySoWhateverFollows) {
+  for (const char* verb : {"study", "report", "plan", "predict", "serve-oracle", "store", "profile", "validate"}) {
+    const ProcessResult result = dooly({verb, "something", "--jobs", "3"});
+    EXPECT_EQ(result.code, 2);
+    EXPECT_EQ(result.out, "");
+    EXPECT_EQ(result.err, std::string("dooly ") + verb + ": not built yet in this version\n");
+    EXPECT_EQ(dooly({verb, "--help"}).code, 0);
+  }
+}
+
+TEST(Usage, GlobalOptionsStandBeforeOrBehindTheVerb) {
+  const Scratch scratch;
+  const std::string scenario = scratch.file("small.yaml", small_scenario());
+  EXPECT_EQ(dooly({"--quiet", "run", scenario}).err, "");
+  EXPECT_EQ(dooly({"run", scenario, "--quiet"}).err, "");
+}
+
+TEST(Usage, AResultThatDoesNotGetOutIsAFailure) {
+  const Scratch scratch;
+  const std::string scenario = scratch.file("small.yaml", small_scenario());
+  for (const std::vector<std::string>& line : {std::vector<std::string>{"--help"},
+                                               {"list", "gpus"},
+                                               {"init"},
+                                               {"schema", "scenario"},
+                                               {"run", scenario, "--quiet"}}) {
+    const ProcessResult result = dooly(line, {.out = "/dev/full"});
+    EXPECT_EQ(result.code, 3) << line.front();
+    EXPECT_EQ(result.err, "standard output: cannot write: No space left on device\n");
+  }
+}
+
+}  // namespace
+}  // namespace dooly::cli
