@@ -22,7 +22,7 @@ void RunKvCache::open(std::uint32_t slot) {
   if (requests_.size() <= slot) requests_.resize(slot + 1);
   Holding& holding = requests_[slot];
   holding.shared.clear();
-  holding.length = holding.cached = holding.run = holding.run_start = holding.named = 0;
+  holding.length = holding.cached = holding.run = holding.run_start = holding.named = holding.shared_blocks = 0;
   holding.holds_table = false;
   ++holding.generation;
   if (pending_slot_ == slot) pending_slot_ = 0xFFFFFFFFU;
@@ -36,21 +36,22 @@ RunKvCache::Stretch RunKvCache::own_stretch(const KvRequest& request) const {
   return {chain_key(request.slot, requests_[request.slot].generation, 0x6F776EU, 0), start, ContentSegment::kOpenEnd};
 }
 
-/// Visits the entries of the stretch's cached blocks from block `index` on, up to `limit`; returns where it ended.
+/// Visits the ranges of the stretch's cached blocks from block `index` on, up to `limit`; returns where it ended.
 template <class Visit>
 std::uint32_t RunKvCache::walk_stretch(const Stretch& stretch, std::uint32_t index, std::uint32_t limit, Visit&& visit) const {
   if (index >= limit) return index;
   const std::uint32_t segment = blocks_.find_segment(stretch.key);
   if (segment == SharedBlocks::kNoSegment) return index;
-  for (; index < limit; ++index) {
-    const std::uint32_t entry = blocks_.block(segment, index - stretch.start);
-    if (entry == SharedBlocks::kNone) break;
-    visit(entry);
+  while (index < limit) {
+    const SharedBlocks::Range range = blocks_.cached_from(segment, index - stretch.start, limit - stretch.start);
+    if (range.size() == 0) break;
+    visit(range);
+    index += range.size();
   }
   return index;
 }
 
-/// Visits the entries of the cached named blocks from the start, at most `limit`; returns how many. `own`: also what
+/// Visits the ranges of the cached named blocks from the start, at most `limit`; returns how many. `own`: also what
 /// nobody but the request can look up.
 template <class Visit>
 std::uint32_t RunKvCache::walk_named(const KvRequest& request, std::uint32_t limit, bool own, Visit&& visit) const {
@@ -71,7 +72,7 @@ RunKvCache::Hit RunKvCache::look_up(const KvRequest& request) const {
   const std::uint32_t limit = (request.known - 1) / block_size_;
   const Holding& holding = requests_[request.slot];
   hit.shared = walk_named(request, limit, holding.named > 0,
-                          [&](std::uint32_t entry) { hit.in_queue += blocks_.references(entry) == 0; });
+                          [&](const SharedBlocks::Range& range) { hit.in_queue += blocks_.free_in(range); });
   if (holding.run != 0 && holding.run_start == hit.shared) {
     hit.own = std::min(blocks_.run_count(holding.run), limit - hit.shared);
     hit.in_queue += hit.own;
@@ -93,7 +94,7 @@ std::uint32_t RunKvCache::find(const KvRequest& request) {
 
 std::uint32_t RunKvCache::peek(const KvRequest& request) const {
   if (!config_.enable_prefix_caching || request.known == 0) return 0;
-  return walk_named(request, (request.known - 1) / block_size_, false, [](std::uint32_t) {}) * block_size_;
+  return walk_named(request, (request.known - 1) / block_size_, false, [](const SharedBlocks::Range&) {}) * block_size_;
 }
 
 // --- allocation
@@ -111,9 +112,10 @@ void RunKvCache::take_hit(const KvRequest& request, Hit hit) {
     name_run(request, holding);
     hit.shared += std::exchange(hit.own, 0);
   }
-  walk_named(request, hit.shared, holding.named > 0, [&](std::uint32_t entry) {
-    blocks_.reference(entry);
-    holding.shared.push_back(entry);
+  walk_named(request, hit.shared, holding.named > 0, [&](const SharedBlocks::Range& range) {
+    blocks_.reference(range);
+    holding.shared.push_back(range);
+    holding.shared_blocks += range.size();
   });
   if (hit.own > 0) blocks_.shrink_run(std::exchange(holding.run, 0), hit.own);
   free_ -= hit.in_queue;
@@ -193,7 +195,7 @@ void RunKvCache::store(const KvRequest& request, std::uint32_t tokens) {
   Holding& holding = requests_[request.slot];
   const std::uint32_t end = tokens / block_size_;
   if (end <= holding.cached) return;
-  if (holding.cached == holding.shared.size() && (!request.content.empty() || holding.named > 0))
+  if (holding.cached == holding.shared_blocks && (!request.content.empty() || holding.named > 0))
     name_blocks(request, holding, std::min(std::max(shareable_blocks(request), holding.named), end));
   holding.cached = end;
 }
@@ -201,12 +203,14 @@ void RunKvCache::store(const KvRequest& request, std::uint32_t tokens) {
 /// Gives identity to the keyed blocks from the first private one up to `to`. Needed for what others may look up, and
 /// for what the request may look up itself while another copy of it exists or while its blocks are still held.
 void RunKvCache::name_blocks(const KvRequest& request, Holding& holding, std::uint32_t to) {
-  auto index = static_cast<std::uint32_t>(holding.shared.size());
+  std::uint32_t index = holding.shared_blocks;
   const auto name = [&](const Stretch& stretch) {
     const std::uint32_t stop = std::min(to, stretch.end);
     if (index >= stop) return;
     const std::uint32_t segment = blocks_.segment(stretch.key);
-    for (; index < stop; ++index) holding.shared.push_back(blocks_.add_block(segment, index - stretch.start));
+    blocks_.add(segment, index - stretch.start, stop - stretch.start, holding.shared);
+    holding.shared_blocks += stop - index;
+    index = stop;
   };
   std::uint32_t start = 0;
   for (const ContentSegment& content : request.content) {
@@ -222,8 +226,7 @@ void RunKvCache::name_run(const KvRequest& request, Holding& holding) {
   const std::uint32_t run = std::exchange(holding.run, 0);
   const std::uint32_t end = holding.run_start + blocks_.run_count(run);
   for_each_stretch_backwards(request, holding.run_start, end, [&](const Stretch& stretch, std::uint32_t from, std::uint32_t to) {
-    const std::uint32_t segment = blocks_.segment(stretch.key);
-    for (std::uint32_t index = to; index-- > from;) blocks_.name_run_block(run, segment, index - stretch.start);
+    blocks_.name_run_end(run, blocks_.segment(stretch.key), from - stretch.start, to - stretch.start);
   });
   holding.named = std::max(holding.named, end);
 }
@@ -269,12 +272,11 @@ std::uint32_t RunKvCache::covered_blocks(const KvRequest& request) const {
 /// The request is over: what was its own only until then gets identity, from the last block to the first, into the queue.
 void RunKvCache::share_private_blocks(const KvRequest& request, Holding& holding) {
   const std::uint32_t covered = std::min(covered_blocks(request), holding.cached);
-  const auto first_private = static_cast<std::uint32_t>(holding.shared.size());
+  const std::uint32_t first_private = holding.shared_blocks;
   if (holding.cached > std::max(covered, first_private))
     blocks_.push_run(SharedBlocks::kNoOwner, holding.cached - std::max(covered, first_private));
   for_each_stretch_backwards(request, first_private, covered, [&](const Stretch& stretch, std::uint32_t from, std::uint32_t to) {
-    const std::uint32_t segment = blocks_.segment(stretch.key);
-    for (std::uint32_t index = to; index-- > from;) blocks_.dereference(blocks_.add_block(segment, index - stretch.start));
+    blocks_.add_free(blocks_.segment(stretch.key), from - stretch.start, to - stretch.start);
   });
 }
 
@@ -282,12 +284,12 @@ void RunKvCache::give_back_named(const Holding& holding) {
   const std::uint32_t plain = holding.length - holding.cached;
   unkeyed_ += plain;
   free_ += plain;
-  for (std::size_t i = holding.shared.size(); i-- > 0;) free_ += blocks_.dereference(holding.shared[i]) ? 1 : 0;
+  for (std::size_t i = holding.shared.size(); i-- > 0;) free_ += blocks_.dereference(holding.shared[i]);
 }
 
 void RunKvCache::release(const KvRequest& request, Release why) {
   Holding& holding = requests_[request.slot];
-  const auto shared = static_cast<std::uint32_t>(holding.shared.size());
+  const std::uint32_t shared = holding.shared_blocks;
   if (holding.cached > shared) {
     free_ += holding.cached - shared;
     if (why == Release::kFinished) {
@@ -307,7 +309,7 @@ void RunKvCache::release(const KvRequest& request, Release why) {
 void RunKvCache::empty(Holding& holding) {
   if (holding.holds_table) --tables_held_;
   holding.shared.clear();
-  holding.length = holding.cached = 0;
+  holding.length = holding.cached = holding.shared_blocks = 0;
   holding.holds_table = false;
 }
 
@@ -346,16 +348,18 @@ bool RunKvCache::reset() {
 
 std::size_t RunKvCache::distinct_keys() const {
   std::size_t keys = blocks_.distinct_blocks() + blocks_.run_blocks();
-  for (const Holding& holding : requests_) keys += holding.cached - holding.shared.size();
+  for (const Holding& holding : requests_) keys += holding.cached - holding.shared_blocks;
   return keys;
 }
 
 std::uint32_t RunKvCache::common_prefix(std::uint32_t slot, std::size_t) const {
   if (!config_.enable_prefix_caching) return 0;
   const Holding& holding = requests_[slot];
-  for (std::uint32_t i = 0; i < holding.shared.size(); ++i)
-    if (blocks_.references(holding.shared[i]) != tables_held_) return i;
-  return tables_held_ == 1 ? holding.length : static_cast<std::uint32_t>(holding.shared.size());
+  std::uint32_t common = 0;
+  for (const SharedBlocks::Range& range : holding.shared)
+    for (std::uint32_t index = range.lo; index < range.hi; ++index, ++common)
+      if (blocks_.references(range.copy, index) != tables_held_) return common;
+  return tables_held_ == 1 ? holding.length : common;
 }
 
 void RunKvCache::check_balance() const {

@@ -42,7 +42,8 @@ class RunKvCache final : public KvCache {
 
  private:
   struct Holding {
-    std::vector<std::uint32_t> shared;  ///< entries of the leading blocks
+    std::vector<SharedBlocks::Range> shared;  ///< the leading blocks, in order
+    std::uint32_t shared_blocks = 0;          ///< how many they are
     std::uint32_t length = 0;           ///< table length, blocks
     std::uint32_t cached = 0;           ///< blocks that carry a key: the shared ones and the private ones after them
     std::uint32_t run = 0;              ///< own keyed private blocks in the free queue after a preemption; 0: none
