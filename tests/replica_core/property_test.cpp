@@ -46,6 +46,8 @@ std::string first_disagreement(const RandomScenario& scenario, std::uint64_t& li
   const Transcript stepped = run(scenario, {.cache = Cache::kRun, .fast_forward = false});
   const Transcript ahead = run(scenario, {.cache = Cache::kRun});
   light_steps += ahead.light_steps;
+  // With frees deferred, prompts that are short of blocks may preempt themselves in turn for ever; vLLM does so too.
+  if (!stepped.ended) return scenario.config.defer_block_free ? "" : "does not come to an end";
   if (!agree("fast-forward tells the observer the same", stepped.notes, ahead.notes)) return found;
   if (!agree("fast-forward sums up the same", stepped.stats, ahead.stats)) return found;
 

@@ -38,6 +38,7 @@ struct Transcript {
   std::vector<std::size_t> turns;      ///< place in `notes` where each turn began
   std::vector<std::uint64_t> stats;    ///< every field of ReplicaStats
   std::vector<std::string> decisions;  ///< one text per scheduling call and state, if recorded
+  bool ended = true;                   ///< false: given up after many turns
   std::uint64_t light_steps = 0;       ///< scheduling calls that were no turn
 
   /// The same with the gaps of each turn sorted and merged, and in front: bulk and single reports look alike.
