@@ -5,6 +5,8 @@
 #include "results/summary_json.hpp"
 #include "results/terminal_summary.hpp"
 
+#include <fmt/format.h>
+
 #include <memory>
 
 namespace dooly::cli {
@@ -17,13 +19,15 @@ struct RunArguments {
 };
 
 ExitCode exit_code(const FinishedRun& run) {
+  using End = sim::RunOutcome::End;
   if (!run.write_failure.empty()) return ExitCode::kUnfinished;
-  switch (run.outcome.end) {
-    case sim::RunOutcome::End::kDone: return ExitCode::kDone;
-    case sim::RunOutcome::End::kInterrupted: return ExitCode::kInterrupted;
-    case sim::RunOutcome::End::kStalled: return ExitCode::kUnfinished;
-  }
-  return ExitCode::kUnfinished;
+  if (run.outcome.end == End::kInterrupted) return ExitCode::kInterrupted;
+  return run.outcome.end == End::kDone ? ExitCode::kDone : ExitCode::kUnfinished;
+}
+
+/// Where the time went, for who looks closer.
+void tell_stages(const results::Timing& timing, const Terminal& terminal) {
+  for (const auto& [stage, time_s] : timing.stages_s) terminal.debug(fmt::format("{} {:.6f} s", stage, time_s));
 }
 
 void tell_stuck(const sim::RunOutcome& outcome, const Terminal& terminal) {
@@ -51,6 +55,7 @@ ExitCode run(const RunArguments& arguments, Terminal& terminal) {
   const std::optional<std::string>& partial = done.outcome.summary.run.partial;
   if (partial) terminal.error(*partial);
   tell_stuck(done.outcome, terminal);
+  tell_stages(done.timing, terminal);
   if (arguments.out) terminal.note((partial ? "partial results in " : "results in ") + *arguments.out);
   if (!done.write_failure.empty()) terminal.error(done.write_failure);
   return exit_code(done);

@@ -100,6 +100,23 @@ TEST_F(RunTrouble, APolicysOwnTroubleIsNotOurBug) {
   EXPECT_EQ(result.err.find("bug"), std::string::npos) << result.err;
 }
 
+TEST_F(RunTrouble, ABadRowDeepInALargeTraceIsFoundByCheckAndEndsARun) {
+  std::string rows = "arrival_s,prompt_tokens,output_tokens\n";
+  for (int i = 0; i < 1'100'000; ++i) rows += std::to_string(i / 50) + ",100,1\n";  // more than are read ahead
+  const std::string trace = scratch.file("large.csv", rows + "30000,100,x\n");
+  const std::string replay =
+      scratch.file("replay.yaml",
+                   "dooly: 1\nmodel: meta-llama/Llama-3.1-8B\ngpu: H200-SXM\ntp: 1\nreplicas: 4\n"
+                   "workload: {trace: {format: dooly, path: large.csv}}\n");
+  const std::string message = trace + ":1100002: row 1100001: output_tokens: want a whole number, got 'x'";
+  const ProcessResult checked = dooly({"check", replay});
+  EXPECT_EQ(checked.code, 2);
+  EXPECT_EQ(checked.err, message + "\n");
+  const ProcessResult run = dooly({"run", replay, "--quiet"});
+  EXPECT_EQ(run.code, 3);
+  EXPECT_NE(run.err.find(message), std::string::npos) << run.err;
+}
+
 TEST_F(RunTrouble, ImpossibleRequestsAreRejectedWithTheReason) {
   const ProcessResult result =
       dooly({"run", scenario, "--quiet", "--out", scratch.name("out"), "--set", "pools.main.engine.max_model_len=500"});
