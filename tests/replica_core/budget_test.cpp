@@ -50,8 +50,8 @@ TEST(TokenBudget, ServesDecodesFirst) {
   EXPECT_EQ(solo.steps()[2].given, (Given{{1, 1}, {3, 5}}));
 }
 
-// Eight decodes and a prompt of 4,000 under a budget of 512 = 8 + 504: seven full chunks and one of 472. At 1 ms a token:
-// 8 for the first tokens, 7 x 512, then 480: 4,072 ms. A budget of requests x longest would need far more steps.
+// Eight decodes and a prompt of 4,000 under a budget of 512 = 8 + 504: seven full chunks and one of 472. At 1 ms a
+// token: 8 for the first tokens, 7 x 512, then 480: 4,072 ms. A budget of requests x longest would need far more steps.
 TEST(TokenBudget, CountsTheSumOfTokens) {
   replica::EngineConfig config = plain_config(2000);
   config.max_num_batched_tokens = 512;
@@ -83,7 +83,8 @@ TEST(Queueing, OneAtATimeWithAFixedStepIsMD1) {
     double sum = 0, squares = 0;
     for (std::uint32_t b = 0; b < kBatches; ++b) {
       double wait_s = 0;
-      for (std::uint32_t i = b * kPerBatch; i < (b + 1) * kPerBatch; ++i) wait_s += solo.fate(i).scheduled_s - arrivals[i];
+      for (std::uint32_t i = b * kPerBatch; i < (b + 1) * kPerBatch; ++i)
+        wait_s += solo.fate(i).scheduled_s - arrivals[i];
       wait_s /= kPerBatch;
       sum += wait_s;
       squares += wait_s * wait_s;

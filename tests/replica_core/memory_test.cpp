@@ -12,9 +12,9 @@ constexpr double kTiny = 1e-12;
 
 using Given = std::vector<std::pair<replica::RequestTag, std::uint32_t>>;
 
-// Five blocks. A (8 in, 8 out) and B (8 in, 4 out): prompts 0..10, two blocks each, one left. At 10 A takes it for token
-// 9; B finds none, is last itself and gives way. It has 9 tokens known, wants 3 blocks, and A holds 3, then 4. A's eighth
-// token comes at 80; B recomputes its 9 tokens 80..90 (second token), then 100 and 110.
+// Five blocks. A (8 in, 8 out) and B (8 in, 4 out): prompts 0..10, two blocks each, one left. At 10 A takes it for
+// token 9; B finds none, is last itself and gives way. It has 9 tokens known, wants 3 blocks, and A holds 3, then 4.
+// A's eighth token comes at 80; B recomputes its 9 tokens 80..90 (second token), then 100 and 110.
 TEST(Preemption, TheLastGivesWayAndRecomputes) {
   Solo solo(plain_config(5), linear_ms(10, 0));
   solo.write_down_steps();
@@ -157,7 +157,8 @@ TEST(PrefixCache, ATwinInTheSameCallHits) {
 TEST(PrefixCache, TheNextTurnHitsPromptAndAnswer) {
   const std::uint64_t text = replica::chain_key(0, 0, 1, 0), answer = replica::chain_key(text, 6, 2, 0);
   const replica::ContentPath first{{text, 6, true}, {answer, replica::ContentSegment::kOpenEnd, true}};
-  const replica::ContentPath second{{text, 6, false}, {answer, 10, false}, {replica::chain_key(answer, 10, 3, 0), 13, true}};
+  const replica::ContentPath second{
+      {text, 6, false}, {answer, 10, false}, {replica::chain_key(answer, 10, 3, 0), 13, true}};
   Solo solo(caching(100), linear_ms(10, 1));
   solo.at(0, 1, 6, 4).content = first;
   solo.at(1, 2, 13, 1).content = second;
@@ -166,8 +167,8 @@ TEST(PrefixCache, TheNextTurnHitsPromptAndAnswer) {
   EXPECT_NEAR(solo.fate(2).first_client_s, 1 + 15 * kMs, kTiny);
 }
 
-// As TheLastGivesWayAndRecomputes, with caching: B's two full blocks stay in the free queue. A takes its fourth block at
-// 50 and evicts the tail of B's chain; so at 80 B finds one block = 4 tokens and recomputes 5.
+// As TheLastGivesWayAndRecomputes, with caching: B's two full blocks stay in the free queue. A takes its fourth block
+// at 50 and evicts the tail of B's chain; so at 80 B finds one block = 4 tokens and recomputes 5.
 TEST(PrefixCache, AResumedRequestHitsWhatIsLeftOfItsOwnBlocks) {
   Solo solo(caching(5), linear_ms(10, 0));
   solo.write_down_steps();

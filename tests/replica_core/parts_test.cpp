@@ -19,6 +19,7 @@ namespace dooly::test {
 namespace {
 
 using replica::BlockKeys;
+using replica::chain_key;
 using replica::ContentPath;
 using replica::ContentSegment;
 using replica::DecodeSet;
@@ -26,7 +27,6 @@ using replica::GapHistogram;
 using replica::KvRequest;
 using replica::RunningList;
 using replica::WaitingQueue;
-using replica::chain_key;
 
 // --- GapHistogram
 
@@ -129,8 +129,9 @@ TEST(DecodeSet, AgreesWithCountingOneByOne) {
       ASSERT_EQ(set.context(), context);
       ASSERT_EQ(set.context_squares(), squares);
       for (const std::uint64_t ahead : {0U, 1U, 7U, 40U}) {
-        const auto needing = std::count_if(members.begin(), members.end(),
-                                           [&](const auto& entry) { return (entry.second.computed + ahead) % block == 0; });
+        const auto needing = std::count_if(members.begin(), members.end(), [&](const auto& entry) {
+          return (entry.second.computed + ahead) % block == 0;
+        });
         ASSERT_EQ(set.blocks_needed(ahead), needing);
       }
       ASSERT_LE(set.steps_to_end(), to_end);
@@ -156,7 +157,8 @@ TEST(DecodeSet, AgreesWithCountingOneByOne) {
 
 // --- BlockKeys
 
-std::vector<std::uint64_t> keys(const ContentPath& content, std::uint64_t unique, std::uint32_t block, std::uint32_t count) {
+std::vector<std::uint64_t> keys(const ContentPath& content, std::uint64_t unique, std::uint32_t block,
+                                std::uint32_t count) {
   BlockKeys keys(KvRequest{.unique_key = unique, .content = content});
   std::vector<std::uint64_t> all;
   for (std::uint32_t i = 1; i <= count; ++i) all.push_back(keys.at(i * block));

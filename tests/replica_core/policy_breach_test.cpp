@@ -248,7 +248,8 @@ TEST(PolicyBreach, AHitFoundBeforeItWasEvicted) {
 TEST(PolicyBreach, ALawfulPolicyIsNotDisturbed) {
   EXPECT_EQ(breach([](Plan& plan, int) {
               plan.schedule_running();
-              while (plan.budget() >= 8 && plan.running_count() < 2 && plan.next_waiting() != nullptr) admit_head(plan, 8);
+              while (plan.budget() >= 8 && plan.running_count() < 2 && plan.next_waiting() != nullptr)
+                admit_head(plan, 8);
             }),
             "");
 }

@@ -6,8 +6,8 @@
 namespace dooly::test {
 namespace {
 
-using replica::ContentSegment;
 using replica::chain_key;
+using replica::ContentSegment;
 
 /// Draws the requests of one scenario. Lengths stay within what the cache and the model hold.
 class WorkloadDraw {
@@ -132,7 +132,8 @@ class WorkloadDraw {
       if (turn > 0) {
         planned.at_s = -1;
         scenario_.requests[planned.request.tag - 1].next = planned.request.tag;
-        scenario_.requests[planned.request.tag - 1].think_s = step_s_ * draw_.one_of({0.0, 1.0, 20.0}) * draw_.fraction();
+        scenario_.requests[planned.request.tag - 1].think_s =
+            step_s_ * draw_.one_of({0.0, 1.0, 20.0}) * draw_.fraction();
       }
       key = answer;
       history.push_back({text, length + own, marks_history});
@@ -184,9 +185,14 @@ void draw_times(Draw& draw, RandomScenario& scenario) {
   if (draw.chance(70)) host.schedule = 0.08e-3 * scale, host.schedule_per_request = 0.016e-3 * scale;
   if (draw.chance(70)) host.update = 0.09e-3 * scale, host.update_per_request = 0.009e-3 * scale;
   if (draw.chance(70)) host.sample = 1.2e-3 * scale;
-  if (draw.chance(70)) host.launch_full.fixed = 1.6e-3 * scale, host.launch_piecewise.fixed = 10e-3 * scale, host.launch_none.fixed = 29.5e-3 * scale;
-  if (draw.chance(50)) host.lead_full.fixed = 0.5e-3 * scale, host.lead_piecewise.fixed = 1e-3 * scale, host.lead_none.fixed = 2.5e-3 * scale;
-  if (draw.chance(70)) host.delivery = 1e-3 * scale, host.delivery_per_request = 0.028e-3 * scale, host.delivery_single = 0.7e-3 * scale;
+  if (draw.chance(70))
+    host.launch_full.fixed = 1.6e-3 * scale, host.launch_piecewise.fixed = 10e-3 * scale,
+    host.launch_none.fixed = 29.5e-3 * scale;
+  if (draw.chance(50))
+    host.lead_full.fixed = 0.5e-3 * scale, host.lead_piecewise.fixed = 1e-3 * scale,
+    host.lead_none.fixed = 2.5e-3 * scale;
+  if (draw.chance(70))
+    host.delivery = 1e-3 * scale, host.delivery_per_request = 0.028e-3 * scale, host.delivery_single = 0.7e-3 * scale;
   if (draw.chance(50)) host.input = 1.05e-3 * scale, host.input_per_1000_tokens = 0.06e-3 * scale;
   if (draw.chance(50)) host.hashing_per_1000_tokens = 0.28e-3 * scale;
 }
@@ -198,7 +204,8 @@ RandomScenario RandomScenario::draw(std::uint64_t seed) {
   RandomScenario scenario;
   scenario.seed = seed;
   scenario.config = draw_config(draw);
-  scenario.policy = draw.one_of<const char*>({"vllm-v1", "vllm-v1", "vllm-v1", "static", "capped", "by-hand", "random", "random"});
+  scenario.policy =
+      draw.one_of<const char*>({"vllm-v1", "vllm-v1", "vllm-v1", "static", "capped", "by-hand", "random", "random"});
   if (scenario.policy == "by-hand") scenario.config.grant_output_lengths = true;
   scenario.classes = draw.chance(30) ? 3 : 1;
   draw_times(draw, scenario);
@@ -214,8 +221,7 @@ std::string RandomScenario::describe() const {
       << ", threshold " << config.long_prefill_token_threshold << ", reserve " << config.reserve_full_prompt
       << ", caching " << config.enable_prefix_caching << ", blocks " << config.num_blocks << " x "
       << config.groups[0].block_size << ", watermark " << config.watermark_blocks << ", connector "
-      << config.has_connector << config.defer_block_free << ", classes " << classes << ", requests "
-      << requests.size();
+      << config.has_connector << config.defer_block_free << ", classes " << classes << ", requests " << requests.size();
   return out.str();
 }
 

@@ -61,7 +61,8 @@ std::string render(const CallRecord& call) {
     out << " admit " << in.tag << (in.resumed ? "r:" : ":") << in.tokens << '@' << in.computed << " hit " << in.hit
         << " table " << in.table[0];
   for (const auto& load : call.loads) out << " load " << load.tag << ':' << load.hit << '+' << load.remote;
-  for (const auto& lost : call.preempted) out << " preempt " << lost.tag << '@' << lost.computed << " held " << lost.held[0];
+  for (const auto& lost : call.preempted)
+    out << " preempt " << lost.tag << '@' << lost.computed << " held " << lost.held[0];
   if (!call.common_prefix.empty()) out << " common " << call.common_prefix[0];
   return out.str();
 }
@@ -181,7 +182,8 @@ class Runner final : public replica::ReplicaObserver {
   }
 
   void finish() {
-    expect(replica_.is_idle(), "stalled: " + (replica_.engine().stuck().empty() ? std::string("?") : replica_.engine().stuck()[0].second),
+    expect(replica_.is_idle(),
+           "stalled: " + (replica_.engine().stuck().empty() ? std::string("?") : replica_.engine().stuck()[0].second),
            replica_.engine().stuck().empty() ? 0 : replica_.engine().stuck()[0].first);
     replica_.check_invariants();
     expect(replica_.free_blocks() == scenario_.config.num_blocks - 1, "blocks are left over");
@@ -193,9 +195,10 @@ class Runner final : public replica::ReplicaObserver {
       if (life.finished) expect(life.output == scenario_.requests[tag].request.output, "wrong number of outputs", tag);
     }
     const replica::ReplicaStats& s = replica_.stats();
-    for (const std::uint64_t count : {s.iterations, s.decode_iterations, s.prefill_iterations, s.mixed_iterations,
-                                      s.scheduled_tokens, s.scheduled_requests, s.preemptions, s.prompt_tokens, s.cached_tokens,
-                                      s.output_tokens, std::uint64_t{s.peak_blocks}, replica_.engine().preemptions()})
+    for (const std::uint64_t count :
+         {s.iterations, s.decode_iterations, s.prefill_iterations, s.mixed_iterations, s.scheduled_tokens,
+          s.scheduled_requests, s.preemptions, s.prompt_tokens, s.cached_tokens, s.output_tokens,
+          std::uint64_t{s.peak_blocks}, replica_.engine().preemptions()})
       out_.stats.push_back(count);
     for (const double seconds : {s.decode_s, s.prefill_s, s.mixed_s, s.block_seconds, s.measured_s, s.interpolated_s,
                                  s.extrapolated_s, s.roofline_s, s.stated_error_s, replica_.clock_s()})
@@ -226,7 +229,8 @@ class Runner final : public replica::ReplicaObserver {
     const PlannedRequest& planned = scenario_.requests[done.tag];
     if (planned.next >= 0)
       post(done.client_s + planned.think_s, Event::Kind::kSubmit, static_cast<std::uint32_t>(planned.next));
-    if (planned.request.remote.hold_blocks) post(done.client_s + planned.transfer_s, Event::Kind::kReleaseHeld, done.tag);
+    if (planned.request.remote.hold_blocks)
+      post(done.client_s + planned.transfer_s, Event::Kind::kReleaseHeld, done.tag);
   }
   void load_started(RequestTag tag, std::uint32_t local, std::uint32_t tokens, double now_s) override {
     note(Note::Kind::kLoadStarted, tag, local, tokens, bits(now_s));

@@ -9,7 +9,9 @@ Solo::Solo(const replica::EngineConfig& config, const oracle::FixedOracle& oracl
 
 Solo::Solo(const replica::EngineConfig& config, const oracle::FixedOracle& oracle,
            std::unique_ptr<sdk::SchedulerPolicy> policy)
-    : policy_(std::move(policy)), oracle_(oracle), replica_(config, *policy_, oracle_, *this) {}
+    : policy_(std::move(policy)),
+      oracle_(oracle),
+      replica_(config, *policy_, oracle_, *this) {}
 
 void Solo::write_down_steps() {
   replica_.engine().record(true);

@@ -32,7 +32,8 @@ class Solo final : public replica::ReplicaObserver, public replica::IterationLis
   };
 
   Solo(const replica::EngineConfig& config, const oracle::FixedOracle& oracle, std::string_view policy = "vllm-v1");
-  Solo(const replica::EngineConfig& config, const oracle::FixedOracle& oracle, std::unique_ptr<sdk::SchedulerPolicy> policy);
+  Solo(const replica::EngineConfig& config, const oracle::FixedOracle& oracle,
+       std::unique_ptr<sdk::SchedulerPolicy> policy);
 
   /// Writes down every scheduling call; steps are then made one by one.
   void write_down_steps();

@@ -32,7 +32,9 @@ class StepByStepCache final : public replica::KvCache {
     throw std::logic_error("bulk counts for a cache that has none");
   }
   std::uint32_t free_blocks() const override { return inner_->free_blocks(); }
-  std::uint32_t missing_blocks(const replica::KvRequest& request) const override { return inner_->missing_blocks(request); }
+  std::uint32_t missing_blocks(const replica::KvRequest& request) const override {
+    return inner_->missing_blocks(request);
+  }
   bool holds_table(std::uint32_t slot) const override { return inner_->holds_table(slot); }
   std::uint32_t table_length(std::uint32_t slot, std::size_t group) const override {
     return inner_->table_length(slot, group);

@@ -63,8 +63,8 @@ TEST(Synchronous, AChunkedPrefillAnswersAfterItsLastChunk) {
   EXPECT_NEAR(solo.fate(1).done.client_s, 61 * kMs, kTiny);
 }
 
-// The answer of 1,000 tokens: TTFT is the prefill, each gap one decode. Step: 10 + context / 1000 with the context after
-// it; prefill 5 tokens: 10.005; decode j (from 1) has context 5 + j.
+// The answer of 1,000 tokens: TTFT is the prefill, each gap one decode. Step: 10 + context / 1000 with the context
+// after it; prefill 5 tokens: 10.005; decode j (from 1) has context 5 + j.
 TEST(Synchronous, EveryGapOfALongAnswerIsOneDecode) {
   Solo solo(plain_config(1000), oracle::FixedOracle({.base = 10 * kMs, .per_1000_context = kMs}));
   solo.at(0, 1, 5, 1000);
@@ -141,8 +141,8 @@ TEST(Asynchronous, TheNextStepIsLaunchedBeforeTheResultIsRead) {
   for (const auto& [gap, count] : solo.gaps()) EXPECT_NEAR(gap, 10 * kMs, kTiny);  // host times are hidden
 }
 
-// B comes at 5, while the loop launches step 1 (3.5..7.0) and then waits for result 0: it is read at 11.25, joins step 2
-// (device 21..31) and has its token at 31.25.
+// B comes at 5, while the loop launches step 1 (3.5..7.0) and then waits for result 0: it is read at 11.25, joins step
+// 2 (device 21..31) and has its token at 31.25.
 TEST(Asynchronous, AnArrivalIsReadBetweenStepsOnly) {
   Solo solo(asynchronous(), with_host_times(10));
   solo.at(0, 1, 8, 6);
