@@ -52,11 +52,14 @@ std::string progress_line(const ProgressFigures& figures) {
   return text + rate_text(figures) + ", " + clock_text(figures.simulated_s) + " simulated";
 }
 
+/// Fits 80 columns up to a billion requests.
 std::string progress_bar(const ProgressFigures& figures) {
   if (figures.expected == 0) return progress_line(figures);
-  constexpr std::size_t kCells = 24;
+  constexpr std::size_t kCells = 16;
   const auto full = static_cast<std::size_t>(share_of(figures) * kCells);
-  return "[" + std::string(full, '=') + std::string(kCells - full, ' ') + "] " + progress_line(figures);
+  return fmt::format("[{}{}] {:.0f} %, {} of {}{}", std::string(full, '='), std::string(kCells - full, ' '),
+                     100 * share_of(figures), with_commas(figures.ended), with_commas(figures.expected),
+                     rate_text(figures));
 }
 
 Progress::Progress(const Terminal& terminal, std::uint64_t expected)
