@@ -141,4 +141,24 @@ void RooflineOracle::do_cost(const BatchShape& shape, DeviceState, StepCost& ans
   answer.provenance.roofline = answer.device.total();
 }
 
+/// The same additions as do_cost, in the same order; only the contexts grow.
+bool RooflineOracle::decode_run(const BatchShape& first, std::span<double> device_s, DecodeRun& run) const {
+  const std::uint32_t decodes = first.decodes;
+  if (!windowed_.empty() || !first.prefills.empty() || decodes == 0 || first.logits_rows != decodes ||
+      decodes >= token_table_.size() || decodes >= logits_table_.size())
+    return false;
+  run = {};
+  host_.step(first, graphs_.mode(first), run.host);
+  run.share = {.roofline = 1};
+  const double token_ops = token_table_[decodes].token_ops + logits_table_[decodes].token_ops;
+  const double collective = token_table_[decodes].collective + logits_table_[decodes].collective;
+  auto context = static_cast<std::int64_t>(first.decode_context + decodes);
+  for (double& seconds : device_s) {
+    const double attention = attention_kernels_ + full_per_decode_token_ * static_cast<double>(context);
+    seconds = DeviceTime{token_ops, attention, collective, 0}.total();
+    context += decodes;
+  }
+  return true;
+}
+
 }  // namespace dooly::oracle

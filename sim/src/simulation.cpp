@@ -63,6 +63,9 @@ class Simulation::Impl final : private PumpClient,
   void token_gaps(std::uint16_t request_class, double gap_s, std::uint64_t count) override {
     recorder_.gaps(request_class, gap_s, count);
   }
+  void token_gap_run(std::uint16_t request_class, std::span<const double> gaps_s, std::uint64_t count) override {
+    recorder_.gap_run(request_class, gaps_s, count);
+  }
 
   const ClassRoute& route_of(std::uint16_t request_class);
   std::uint16_t refusal(const LiveRequest& live, const ClassRoute& route);

@@ -4,6 +4,7 @@
 #include "oracle/step_cost.hpp"
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 namespace dooly::oracle {
@@ -34,6 +35,22 @@ class LatencyOracle {
     double time_constant = 0;
   };
   virtual ClockModel clock_model() const { return {}; }
+
+  /// What all steps of a decode run have in common.
+  struct DecodeRun {
+    HostTime host;
+    Provenance share;         ///< of the device time; one of them is 1, or all are 0
+    double stated_error = 0;
+  };
+  /// Costs of consecutive decode-only steps of the same requests, each step one token further than the one before:
+  /// `device_s[i]` is cost() of the i-th step's DeviceTime::total(), bit for bit, and host times and provenance are those
+  /// that `run` says. False: this oracle (or batch) has no such short way; ask cost().
+  virtual bool decode_run(const BatchShape& first, std::span<double> device_s, DecodeRun& run) const {
+    (void)first;
+    (void)device_s;
+    (void)run;
+    return false;
+  }
 
  private:
   virtual void do_cost(const BatchShape& shape, DeviceState state, StepCost& answer) const = 0;

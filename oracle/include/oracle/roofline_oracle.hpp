@@ -54,6 +54,8 @@ class RooflineOracle : public LatencyOracle {
   std::string_view name() const override { return "roofline"; }
   RequestCost request_cost(std::uint32_t prompt_tokens) const override { return host_.request(prompt_tokens); }
 
+  bool decode_run(const BatchShape& first, std::span<double> device_s, DecodeRun& run) const override;
+
   const StepOperators& operators() const { return operators_; }
   const CudaGraphs& graphs() const { return graphs_; }
 

@@ -266,42 +266,83 @@ void Replica::note_blocks(double now_s, std::uint32_t used) {
 
 // --- looking ahead
 
+/// Of `steps` light steps those for which blocks are free.
+std::uint32_t Replica::steps_with_blocks(std::uint32_t steps) const {
+  const std::uint32_t free = engine_.cache().free_blocks();
+  if (std::uint64_t{free} >= std::uint64_t{steps} * engine_.running_total()) return steps;
+  std::uint32_t blocks = 0;
+  for (std::uint32_t i = 0; i < steps; ++i)
+    if ((blocks += engine_.light_blocks(i)) > free) return i;
+  return steps;
+}
+
 /// Computes the steps that are sure to change no batch. Each reads the oldest result and schedules the steady decodes
 /// again; nothing is committed.
 void Replica::plan_ahead() {
   ahead_.clear();
+  ahead_costs_.clear();
   ahead_first_ = 0;
-  std::uint32_t most = engine_.light_steps(kAheadAtMost);
-  if (most == 0) return;
+  std::uint32_t steps = engine_.light_steps(kAheadAtMost);
+  if (steps > 0) steps = steps_with_blocks(steps);
+  if (steps == 0) return;
   const double stop_s = inbox_.empty() ? kNever : inbox_.front().ready_s;
-  const std::uint32_t free = engine_.cache().free_blocks();
+  ahead_shape_ = engine_.light_shape(0);
+  ahead_device_s_.resize(steps);
+  ahead_is_run_ = clock_model_.time_constant <= 0 && oracle_.decode_run(ahead_shape_, ahead_device_s_, ahead_run_);
+  if (ahead_is_run_) {
+    plan_run(steps, stop_s);
+  } else {
+    plan_step_by_step(steps, stop_s);
+  }
+}
+
+/// launch_times() of all steps with what they share taken out of the loop. The device's end is written so that little
+/// depends on the step before: max(max(d, b) + k, l) = max(d + k, max(b + k, l)), exactly, because adding k rounds
+/// monotonically.
+void Replica::plan_run(std::uint32_t steps, double stop_s) {
+  const oracle::HostTime host = ahead_run_.host;
   const bool two_in_flight = engine_.batches_in_flight() > 1;
-  std::uint32_t blocks = 0;
-  double turn_s = next_turn_s_;
-  double device_end_s = device_end_s_;
-  double client_s = client_s_;
+  PendingResult oldest = pending(engine_.oldest_batch());
+  PendingResult newest = pending(engine_.newest_batch());
+  double turn_s = next_turn_s_, device_end_s = device_end_s_, client_s = client_s_;
+  ahead_.resize(steps);
+  std::uint32_t made = 0;
+  for (; made < steps && turn_s < stop_s; ++made) {
+    const double kernels = ahead_device_s_[made];
+    const double begin = turn_s + host.schedule;
+    const double launched = begin + host.launch;
+    const double host_s = launched + host.sample;
+    device_end_s = std::max(device_end_s + kernels, std::max((begin + host.launch_lead) + kernels, launched));
+    client_s = std::max(client_s, turn_s + oldest.delivery_s);
+    ahead_[made] = {turn_s, host_s, device_end_s, client_s};
+    const PendingResult result{device_end_s, host.update, host.delivery, kernels};
+    oldest = two_in_flight ? newest : result;
+    newest = result;
+    turn_s = std::max(host_s, oldest.ready_s) + oldest.update_s;
+  }
+  ahead_.resize(made);
+  next_turn_s_ = turn_s;
+}
+
+void Replica::plan_step_by_step(std::uint32_t steps, double stop_s) {
+  const bool two_in_flight = engine_.batches_in_flight() > 1;
   const oracle::DeviceState device_before = device_;
   PendingResult oldest = pending(engine_.oldest_batch());
   PendingResult newest = pending(engine_.newest_batch());
-  for (std::uint32_t i = 0; i < most && turn_s < stop_s; ++i) {
-    blocks += engine_.light_blocks(i);
-    if (blocks > free) break;
-    AheadStep step;
-    step.shape = engine_.light_shape(i);
-    step.start_s = turn_s;
-    step.client_s = std::max(client_s, turn_s + oldest.delivery_s);
-    step.cost = oracle_.cost(step.shape, device_);
-    const LaunchTimes times = launch_times(turn_s, device_end_s, step.cost, false);
-    step.result = {times.ready_s, step.cost.host.update, step.cost.host.delivery, step.cost.device.total()};
-    advance_clock_regime(times.ready_s - std::max(device_end_s, turn_s), step.result.device_s);
-    step.sustained = device_.sustained;
-    step.host_s = times.launched_s;
-    client_s = step.client_s;
+  double turn_s = next_turn_s_, device_end_s = device_end_s_, client_s = client_s_;
+  for (std::uint32_t i = 0; i < steps && turn_s < stop_s; ++i) {
+    const oracle::StepCost cost = oracle_.cost(engine_.light_shape(i), device_);
+    const LaunchTimes times = launch_times(turn_s, device_end_s, cost, false);
+    const PendingResult result{times.ready_s, cost.host.update, cost.host.delivery, cost.device.total()};
+    client_s = std::max(client_s, turn_s + oldest.delivery_s);
+    advance_clock_regime(times.ready_s - std::max(device_end_s, turn_s), result.device_s);
+    ahead_.push_back({turn_s, times.launched_s, times.ready_s, client_s});
+    ahead_costs_.push_back({cost, device_.sustained});
+    ahead_device_s_[i] = result.device_s;
     device_end_s = times.ready_s;
-    oldest = two_in_flight ? newest : step.result;
-    newest = step.result;
+    oldest = two_in_flight ? newest : result;
+    newest = result;
     turn_s = std::max(times.launched_s, oldest.ready_s) + oldest.update_s;
-    ahead_.push_back(step);
   }
   device_ = device_before;
   next_turn_s_ = turn_s;
@@ -317,50 +358,94 @@ void Replica::catch_up(double now_s) {
   commit_ahead(started);
 }
 
+oracle::HostTime Replica::host_times_ahead(std::size_t step) const {
+  return ahead_is_run_ ? ahead_run_.host : ahead_costs_[step].cost.host;
+}
+
 /// Makes the next `steps` computed steps real: the same sums in the same order as one turn each.
 void Replica::commit_ahead(std::size_t steps) {
   if (steps == 0) return;
   Batch& oldest = engine_.oldest_batch();
   Batch& newest = engine_.newest_batch();
-  std::uint32_t used = engine_.config().num_blocks - 1 - engine_.cache().free_blocks();
-  oracle::BatchShape oldest_shape = oldest.shape;
-  oracle::BatchShape newest_shape = newest.shape;
-  const bool two_in_flight = &oldest != &newest;
-  PendingResult oldest_result = pending(oldest);
-  PendingResult newest_result = pending(newest);
-  for (std::size_t i = 0; i < steps; ++i) {
-    const AheadStep& step = ahead_[ahead_first_ + i];
-    report_gaps(oldest, step.client_s - client_s_);
-    stats_.output_tokens += oldest.decodes;
-    account_time(oldest_shape, step.start_s);
-    note_blocks(step.start_s, used);
-    client_s_ = step.client_s;
-    used += engine_.light_blocks(static_cast<std::uint32_t>(i));
-    note_blocks(step.start_s, used);
-    account_step(step.shape, step.cost);
-    oldest_shape = two_in_flight ? newest_shape : step.shape;
-    newest_shape = step.shape;
-    oldest_result = two_in_flight ? newest_result : step.result;
-    newest_result = step.result;
-  }
-  const AheadStep& last = ahead_[ahead_first_ + steps - 1];
+  commit_results(steps);
+  commit_costs(steps);
   engine_.commit_light(static_cast<std::uint32_t>(steps), client_s_);
-  restore(oldest, oldest_result, oldest_shape);
-  restore(newest, newest_result, newest_shape);
-  newest.start_s = last.start_s;
-  host_s_ = last.host_s;
-  device_end_s_ = last.result.ready_s;
-  device_.sustained = last.sustained;
+  const std::size_t last = ahead_first_ + steps - 1;
+  const auto become = [&](Batch& batch, std::size_t step) {
+    const oracle::HostTime host = host_times_ahead(step);
+    batch.shape = engine_.light_shape(0);  // of the next step; the count is what matters for a light one's result
+    batch.tokens = batch.shape.tokens();
+    batch.start_s = ahead_[step].start_s;
+    batch.ready_s = ahead_[step].ready_s;
+    batch.update_s = host.update;
+    batch.delivery_s = host.delivery;
+    batch.device_s = ahead_device_s_[step];
+  };
+  if (&oldest != &newest) {
+    if (steps > 1) {
+      become(oldest, last - 1);
+    } else {
+      oldest.shape = newest.shape;
+      oldest.tokens = newest.tokens;
+      oldest.start_s = newest.start_s;
+      oldest.ready_s = newest.ready_s;
+      oldest.update_s = newest.update_s;
+      oldest.delivery_s = newest.delivery_s;
+      oldest.device_s = newest.device_s;
+    }
+  }
+  become(newest, last);
+  host_s_ = ahead_[last].host_s;
+  device_end_s_ = ahead_[last].ready_s;
+  if (!ahead_is_run_) device_.sustained = ahead_costs_[last].sustained;
   ahead_first_ += steps;
 }
 
-void Replica::restore(Batch& batch, const PendingResult& result, const oracle::BatchShape& shape) {
-  batch.ready_s = result.ready_s;
-  batch.update_s = result.update_s;
-  batch.delivery_s = result.delivery_s;
-  batch.device_s = result.device_s;
-  batch.shape = shape;
-  batch.tokens = shape.tokens();
+/// The results that the steps read: each the batch of pure decodes before.
+void Replica::commit_results(std::size_t steps) {
+  const Batch& batch = engine_.oldest_batch();
+  std::uint32_t used = engine_.config().num_blocks - 1 - engine_.cache().free_blocks();
+  gaps_s_.resize(steps);
+  for (std::size_t i = 0; i < steps; ++i) {
+    const AheadStep& step = ahead_[ahead_first_ + i];
+    gaps_s_[i] = step.client_s - client_s_;
+    client_s_ = step.client_s;
+    stats_.decode_s += step.start_s - std::max(last_result_s_, first_start_s_);
+    last_result_s_ = step.start_s;
+    note_blocks(step.start_s, used);
+    used += engine_.light_blocks(static_cast<std::uint32_t>(i));
+    note_blocks(step.start_s, used);
+  }
+  stats_.decode_iterations += steps;
+  stats_.output_tokens += steps * batch.decodes;
+  if (batch.decodes_by_class.empty()) {
+    observer_.token_gap_run(0, gaps_s_, batch.decodes);
+    return;
+  }
+  for (std::size_t c = 0; c < batch.decodes_by_class.size(); ++c)
+    if (batch.decodes_by_class[c] > 0)
+      observer_.token_gap_run(static_cast<std::uint16_t>(c), gaps_s_, batch.decodes_by_class[c]);
+}
+
+/// The steps' own costs, as account_step() adds them.
+void Replica::commit_costs(std::size_t steps) {
+  if (!ahead_is_run_) {
+    for (std::size_t i = ahead_first_; i < ahead_first_ + steps; ++i) account_step(ahead_shape_, ahead_costs_[i].cost);
+    return;
+  }
+  stats_.iterations += steps;
+  stats_.scheduled_tokens += steps * ahead_shape_.tokens();
+  stats_.scheduled_requests += steps * ahead_shape_.requests();
+  const oracle::Provenance& share = ahead_run_.share;
+  const auto add = [&](double& sum, double part) {
+    if (part == 0) return;
+    for (std::size_t i = ahead_first_; i < ahead_first_ + steps; ++i) sum += part * ahead_device_s_[i];
+  };
+  add(stats_.measured_s, share.measured);
+  add(stats_.interpolated_s, share.interpolated);
+  add(stats_.extrapolated_s, share.extrapolated);
+  add(stats_.roofline_s, share.roofline);
+  add(stats_.stated_error_s, ahead_run_.stated_error);
 }
 
 }  // namespace dooly::replica

@@ -107,6 +107,12 @@ void Recorder::gaps(std::uint16_t request_class, double gap_s, std::uint64_t cou
   if (count > 0) record_of(request_class).gaps.add(gap_s, count);
 }
 
+void Recorder::gap_run(std::uint16_t request_class, std::span<const double> gaps_s, std::uint64_t count) {
+  if (count == 0) return;
+  auto& gaps = record_of(request_class).gaps;
+  for (const double gap_s : gaps_s) gaps.add(gap_s, count);
+}
+
 RequestFigures Recorder::figures_of(const std::vector<const ClassRecord*>& records, double span_s) const {
   RequestFigures figures;
   RequestCounts& requests = figures.requests;

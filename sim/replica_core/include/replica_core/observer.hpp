@@ -5,6 +5,7 @@
 #include "replica_core/replica_request.hpp"
 
 #include <cstdint>
+#include <span>
 
 namespace dooly::replica {
 
@@ -29,6 +30,10 @@ class ReplicaObserver {
   virtual void load_started(RequestTag request, std::uint32_t local, std::uint32_t tokens, double now_s) = 0;
   /// `count` gaps between consecutive tokens of requests of one class, as the client sees them.
   virtual void token_gaps(std::uint16_t request_class, double gap_s, std::uint64_t count) = 0;
+  /// The same for several results in a row: `count` gaps of each length.
+  virtual void token_gap_run(std::uint16_t request_class, std::span<const double> gaps_s, std::uint64_t count) {
+    for (const double gap_s : gaps_s) token_gaps(request_class, gap_s, count);
+  }
 };
 
 /// Sees every iteration and every scheduling call of a replica; costs the replica its short cuts.

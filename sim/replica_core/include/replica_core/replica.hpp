@@ -83,15 +83,17 @@ class Replica {
   struct PendingResult {
     double ready_s, update_s, delivery_s, device_s;
   };
-  /// One step that was computed ahead.
+  /// One step that was computed ahead: a light one, see Engine::light_steps.
   struct AheadStep {
-    double start_s;        ///< reads the oldest result and begins to schedule
-    double host_s;         ///< has been launched
-    double client_s;       ///< the result read at start_s has been delivered
-    double sustained;      ///< device state after it
-    PendingResult result;  ///< of the step itself
-    oracle::BatchShape shape;
+    double start_s;    ///< reads the oldest result and begins to schedule
+    double host_s;     ///< has been launched
+    double ready_s;    ///< its result is there
+    double client_s;   ///< the result read at start_s has been delivered
+  };
+  /// What the oracle says of it, where the steps ahead do not share it.
+  struct AheadCost {
     oracle::StepCost cost;
+    double sustained;  ///< device state after it
   };
   void interrupt(double at_s);
   void read_inputs();
@@ -99,9 +101,14 @@ class Replica {
   void finish_result(Batch& batch);
   void report_gaps(const Batch& batch, double gap_s);
   void plan_ahead();
+  void plan_run(std::uint32_t steps, double stop_s);
+  void plan_step_by_step(std::uint32_t steps, double stop_s);
+  std::uint32_t steps_with_blocks(std::uint32_t steps) const;
   void commit_ahead(std::size_t steps);
+  void commit_results(std::size_t steps);
+  void commit_costs(std::size_t steps);
+  oracle::HostTime host_times_ahead(std::size_t step) const;
   static PendingResult pending(const Batch& batch);
-  static void restore(Batch& batch, const PendingResult& result, const oracle::BatchShape& shape);
   void account_step(const oracle::BatchShape& shape, const oracle::StepCost& cost);
   void account_time(const oracle::BatchShape& shape, double end_s);
   void account_blocks(double now_s);
@@ -127,6 +134,12 @@ class Replica {
   bool wait_for_result_ = false;  ///< the oldest batch's result is read at the start of the next turn
   bool fast_forward_ = true;
   std::vector<AheadStep> ahead_;
+  std::vector<double> ahead_device_s_;     ///< device time of each
+  bool ahead_is_run_ = false;              ///< they share `ahead_run_`; else each has its own `ahead_costs_`
+  oracle::LatencyOracle::DecodeRun ahead_run_;
+  std::vector<AheadCost> ahead_costs_;
+  oracle::BatchShape ahead_shape_;         ///< of the first step planned
+  std::vector<double> gaps_s_;
   std::size_t ahead_first_ = 0;  ///< those before have been committed
   ReplicaStats stats_;
 };

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,8 @@ class Recorder {
   void finished(const FinishedRequest& request);
   /// `count` gaps of `gap_s` between consecutive tokens of one class.
   void gaps(std::uint16_t request_class, double gap_s, std::uint64_t count);
+  /// The same for several gaps, `count` of each.
+  void gap_run(std::uint16_t request_class, std::span<const double> gaps_s, std::uint64_t count);
 
   std::uint64_t completed() const { return completed_; }  ///< for progress displays
   std::uint64_t ended() const { return ended_; }
