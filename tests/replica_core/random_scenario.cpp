@@ -177,7 +177,8 @@ void draw_times(Draw& draw, RandomScenario& scenario) {
   scenario.step.base = draw.one_of({0.01, 0.0078125, 0.0123});
   if (draw.chance(60)) scenario.step.per_token = 23.5e-6;
   if (draw.chance(60)) scenario.step.per_1000_context = 0.0294e-3;
-  scenario.two_regimes = draw.chance(20);
+  using Times = RandomScenario::Times;
+  scenario.times = draw.one_of({Times::kStep, Times::kTwoRegimes, Times::kDecodeRuns, Times::kRoofline});
   scenario.graph_sizes = draw.chance(50) ? oracle::CudaGraphs::default_sizes(64, 512) : std::vector<std::uint32_t>{};
   if (draw.chance(40)) return;  // no host times
   oracle::Platform& host = scenario.platform;
@@ -221,7 +222,8 @@ std::string RandomScenario::describe() const {
       << ", threshold " << config.long_prefill_token_threshold << ", reserve " << config.reserve_full_prompt
       << ", caching " << config.enable_prefix_caching << ", blocks " << config.num_blocks << " x "
       << config.groups[0].block_size << ", watermark " << config.watermark_blocks << ", connector "
-      << config.has_connector << config.defer_block_free << ", classes " << classes << ", requests " << requests.size();
+      << config.has_connector << config.defer_block_free << ", classes " << classes << ", times "
+      << static_cast<int>(times) << ", requests " << requests.size();
   return out.str();
 }
 

@@ -48,7 +48,13 @@ struct RandomScenario {
   oracle::FixedOracle::Linear step;
   oracle::Platform platform;
   std::vector<std::uint32_t> graph_sizes;
-  bool two_regimes = false;  ///< the device warms up
+  enum class Times : std::uint8_t {
+    kStep,        ///< from `step`
+    kTwoRegimes,  ///< the same on a device that warms up
+    kDecodeRuns,  ///< the same, decode steps answered many at a time
+    kRoofline     ///< an 8B model on an H200
+  };
+  Times times = Times::kStep;
   std::vector<PlannedRequest> requests;
   std::vector<double> probes_s;  ///< the caller looks at the replica's state
 

@@ -3,6 +3,9 @@
 #include "step_by_step_cache.hpp"
 #include "test_policies.hpp"
 
+#include "oracle/gpu.hpp"
+#include "oracle/model_table.hpp"
+#include "oracle/roofline_oracle.hpp"
 #include "replica_core/replica.hpp"
 
 #include <algorithm>
@@ -20,28 +23,55 @@ using replica::RequestTag;
 
 std::uint64_t bits(double value) { return std::bit_cast<std::uint64_t>(value); }
 
-/// A FixedOracle whose device slows down as it warms up, with a share of every provenance.
+/// A FixedOracle with provenance and, as the scenario wants, a device that slows down as it warms up or answers for
+/// many decode steps at a time.
 class TestOracle final : public oracle::LatencyOracle {
  public:
   explicit TestOracle(const RandomScenario& scenario)
       : fixed_(scenario.step, oracle::HostTimes(scenario.platform, 1, 0), oracle::CudaGraphs(scenario.graph_sizes)),
-        two_regimes_(scenario.two_regimes) {}
+        times_(scenario.times) {}
   std::string_view name() const override { return "test"; }
   oracle::RequestCost request_cost(std::uint32_t prompt) const override { return fixed_.request_cost(prompt); }
   ClockModel clock_model() const override {
-    return two_regimes_ ? ClockModel{.sustained_when_busy = 0.9, .time_constant = 0.7} : ClockModel{};
+    if (times_ != RandomScenario::Times::kTwoRegimes) return {};
+    return {.sustained_when_busy = 0.9, .time_constant = 0.7};
+  }
+  bool decode_run(const oracle::BatchShape& first, std::span<double> device_s, DecodeRun& run) const override {
+    if (times_ != RandomScenario::Times::kDecodeRuns) return false;
+    oracle::BatchShape shape = first;
+    run = {.host = cost(shape, {}).host, .share = {.measured = 1}, .stated_error = 0.03};
+    for (double& seconds : device_s) {
+      seconds = cost(shape, {}).device.total();
+      shape.decode_context_squares += 2 * shape.decode_context + shape.decodes;
+      shape.decode_context += shape.decodes;
+    }
+    return true;
   }
 
  private:
   void do_cost(const oracle::BatchShape& shape, oracle::DeviceState state, oracle::StepCost& answer) const override {
     answer = fixed_.cost(shape, state);
     answer.device.other *= 1 + 0.25 * state.sustained;
-    answer.provenance = {.measured = answer.device.other * 0.5, .roofline = answer.device.other * 0.5};
     answer.stated_error = 0.03;
+    if (times_ == RandomScenario::Times::kDecodeRuns) {
+      answer.provenance = {.measured = answer.device.other};
+    } else {
+      answer.provenance = {.interpolated = answer.device.other * 0.25, .extrapolated = answer.device.other * 0.75};
+    }
   }
   oracle::FixedOracle fixed_;
-  bool two_regimes_;
+  RandomScenario::Times times_;
 };
+
+std::unique_ptr<oracle::LatencyOracle> make_oracle(const RandomScenario& scenario) {
+  if (scenario.times != RandomScenario::Times::kRoofline) return std::make_unique<TestOracle>(scenario);
+  oracle::RooflineSettings settings;
+  settings.max_num_batched_tokens = scenario.config.max_num_batched_tokens;
+  settings.max_num_seqs = scenario.config.max_num_seqs;
+  settings.capture_sizes = scenario.graph_sizes;
+  static const oracle::ModelConfig model = oracle::find_model("meta-llama/Llama-3.1-8B");
+  return std::make_unique<oracle::RooflineOracle>(model, oracle::find_gpu("H200-SXM"), settings, scenario.platform);
+}
 
 std::unique_ptr<replica::KvCache> make_cache(const replica::EngineConfig& config, RunWay::Cache kind) {
   switch (kind) {
@@ -72,9 +102,9 @@ class Runner final : public replica::ReplicaObserver {
   Runner(const RandomScenario& scenario, RunWay way)
       : scenario_(scenario),
         way_(way),
-        oracle_(scenario),
+        oracle_(make_oracle(scenario)),
         policy_(make_test_policy(scenario.policy, scenario.seed)),
-        replica_(scenario.config, *policy_, oracle_, *this, make_cache(scenario.config, way.cache)),
+        replica_(scenario.config, *policy_, *oracle_, *this, make_cache(scenario.config, way.cache)),
         life_(scenario.requests.size()) {
     replica_.set_fast_forward(way.fast_forward);
     if (way.records) replica_.engine().record(true);
@@ -243,7 +273,7 @@ class Runner final : public replica::ReplicaObserver {
 
   const RandomScenario& scenario_;
   RunWay way_;
-  TestOracle oracle_;
+  std::unique_ptr<oracle::LatencyOracle> oracle_;
   std::unique_ptr<sdk::SchedulerPolicy> policy_;
   Replica replica_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
@@ -269,6 +299,16 @@ std::string to_string(const Note& note) {
   };
   return std::string(kNames[static_cast<int>(note.kind)]) + " " + std::to_string(note.tag) + " " + show(note.a) + " " +
          show(note.b) + " " + show(note.c);
+}
+
+std::vector<Note> Transcript::by_stream() const {
+  std::vector<Note> all;
+  for (const Note& note : notes)
+    if (note.kind != Note::Kind::kGaps) all.push_back(note);
+  for (std::uint32_t request_class = 0; request_class < 3; ++request_class)
+    for (const Note& note : notes)
+      if (note.kind == Note::Kind::kGaps && note.tag == request_class) all.push_back(note);
+  return all;
 }
 
 std::vector<Note> Transcript::merged() const {

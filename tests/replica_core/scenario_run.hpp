@@ -41,7 +41,9 @@ struct Transcript {
   bool ended = true;                   ///< false: given up after many turns
   std::uint64_t light_steps = 0;       ///< scheduling calls that were no turn
 
-  /// The same with the gaps of each turn sorted and merged, and in front: bulk and single reports look alike.
+  /// Everything but gaps in order, then the gaps of each class in order: how an observer may rely on them.
+  std::vector<Note> by_stream() const;
+  /// The notes with the gaps of each turn sorted and merged, and in front: bulk and single reports look alike.
   std::vector<Note> merged() const;
 };
 
