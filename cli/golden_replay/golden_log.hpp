@@ -13,7 +13,8 @@
 
 namespace dooly::golden {
 
-/// One decision log of vLLM's scheduler: JSON lines (gzip or plain) with a header, a row per engine step and an end line.
+/// One decision log of vLLM's scheduler: JSON lines (gzip or plain) with a header, a row per engine step and an end
+/// line.
 struct GoldenLog {
   struct Request {
     std::uint32_t id = 0;

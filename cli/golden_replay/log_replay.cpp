@@ -38,7 +38,8 @@ LogReplay::LogReplay(const GoldenLog& log, std::unique_ptr<replica::KvCache> cac
     : log_(log),
       policy_(make_policy("vllm-v1")),
       oracle_(clock_oracle(log.clock)),
-      has_ids_(cache != nullptr || log.config.groups.size() > 1 || log.config.groups[0].kind != replica::KvGroup::Kind::kFull),
+      has_ids_(cache != nullptr || log.config.groups.size() > 1 ||
+               log.config.groups[0].kind != replica::KvGroup::Kind::kFull),
       replica_(log.config, *policy_, oracle_, *this, std::move(cache)) {
   replica_.engine().record(true);
   for (std::size_t i = 0; i < log.requests.size(); ++i) {
@@ -73,7 +74,8 @@ json LogReplay::step(const json& row) {
 
 void LogReplay::add_due(const json& row, std::int64_t now, json& out) {
   json derived = json::array();
-  for (auto next = due_.begin(); next != due_.end() && next->first.first <= now; ++next) derived.push_back(next->first.second);
+  for (auto next = due_.begin(); next != due_.end() && next->first.first <= now; ++next)
+    derived.push_back(next->first.second);
   if (!derived.empty()) out["add"] = derived;
   for (const json& id : row.value("add", json::array())) {
     const GoldenLog::Request& request = log_.requests[by_id_.at(id)];
@@ -123,14 +125,18 @@ void LogReplay::describe_call(json& out) {
     out["cs"] = call.running_context;
   }
   for (const auto& entry : call.admitted) {
-    json admission = {{"id", entry.tag}, {"k", entry.resumed ? "res" : "new"}, {"n", entry.tokens}, {"c", entry.computed},
-                      {"hit", entry.hit}, {"blk", entry.table}};
+    json admission = {{"id", entry.tag},   {"k", entry.resumed ? "res" : "new"},
+                      {"n", entry.tokens}, {"c", entry.computed},
+                      {"hit", entry.hit},  {"blk", entry.table}};
     if (!plain) admission["null"] = entry.nulls;
     out["adm"].push_back(admission);
     ids[std::to_string(entry.tag)] = entry.ids;
   }
   for (const auto& load : call.loads) {
-    out["load"].push_back({{"id", load.tag}, {"hit", load.hit}, {"ext", load.remote}, {"blk", load.table},
+    out["load"].push_back({{"id", load.tag},
+                           {"hit", load.hit},
+                           {"ext", load.remote},
+                           {"blk", load.table},
                            {"due", call_ + log_.requests[by_id_.at(load.tag)].load_delay}});
     ids[std::to_string(load.tag)] = load.ids;
   }
@@ -161,7 +167,8 @@ void LogReplay::describe_state(json& out) {
   if (log_.block_ids && has_ids_) {
     const std::vector<std::uint32_t> queue = engine.cache().free_queue();
     out["fq"] = digest(queue);
-    out["fh"] = std::vector<std::uint32_t>(queue.begin(), queue.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(8, queue.size())));
+    out["fh"] = std::vector<std::uint32_t>(
+        queue.begin(), queue.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(8, queue.size())));
   }
 }
 

@@ -49,8 +49,9 @@ Tally replay(const GoldenLog& log, bool with_ids) {
 
 int main(int argc, char** argv) {
   if (argc != 2 || std::string_view(argv[1]) == "--help") {
-    fmt::print(stderr, "usage: golden-replay DIR\nReplays every *.jsonl.gz (or *.jsonl) decision log under DIR through the "
-                       "production replica loop.\nExit status: 0 no difference, 4 differences, 2 bad usage or input.\n");
+    fmt::print(stderr,
+               "usage: golden-replay DIR\nReplays every *.jsonl.gz (or *.jsonl) decision log under DIR through the "
+               "production replica loop.\nExit status: 0 no difference, 4 differences, 2 bad usage or input.\n");
     return argc == 2 ? 0 : 2;
   }
   std::vector<std::filesystem::path> files;
@@ -69,7 +70,8 @@ int main(int argc, char** argv) {
     try {
       const GoldenLog log = GoldenLog::read(file);
       const Tally production = replay(log, false);
-      const bool plain = log.config.groups.size() == 1 && log.config.groups[0].kind == dooly::replica::KvGroup::Kind::kFull;
+      const bool plain =
+          log.config.groups.size() == 1 && log.config.groups[0].kind == dooly::replica::KvGroup::Kind::kFull;
       const Tally ids = log.block_ids && plain ? replay(log, true) : Tally{};
       const std::size_t found = production.differences + ids.differences;
       fmt::print("{}: {} rows, {} differences\n", log.name, log.rows.size(), found);

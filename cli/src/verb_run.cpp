@@ -53,7 +53,7 @@ ExitCode run(const RunArguments& arguments, Terminal& terminal) {
   print_result(done, arguments.format == "json", terminal);
   terminal.flush();
   const std::optional<std::string>& partial = done.outcome.summary.run.partial;
-  if (partial) terminal.error(*partial);
+  if (partial) terminal.error(done.outcome.broken.empty() ? *partial : done.outcome.broken);
   tell_stuck(done.outcome, terminal);
   tell_stages(done.timing, terminal);
   if (arguments.out) terminal.note((partial ? "partial results in " : "results in ") + *arguments.out);

@@ -1,9 +1,9 @@
 #include "sim/deployment.hpp"
 
 #include "oracle/cuda_graphs.hpp"
+#include "oracle/model_table.hpp"
 #include "oracle/oracle_error.hpp"
 #include "oracle/oracle_factory.hpp"
-#include "oracle/model_table.hpp"
 #include "oracle/weights.hpp"
 #include "schedulers/builtin.hpp"
 
@@ -60,8 +60,8 @@ std::uint32_t model_len(const scenario::Pool& pool, const oracle::ModelConfig& m
   return static_cast<std::uint32_t>(*pool.engine.max_model_len);
 }
 
-replica::EngineConfig engine_config(const scenario::Pool& pool, const oracle::KvCacheLayout& layout, std::uint32_t blocks,
-                                    std::uint32_t max_model_len) {
+replica::EngineConfig engine_config(const scenario::Pool& pool, const oracle::KvCacheLayout& layout,
+                                    std::uint32_t blocks, std::uint32_t max_model_len) {
   const scenario::EngineConfig& from = pool.engine;
   replica::EngineConfig config;
   config.max_num_batched_tokens = static_cast<std::uint32_t>(from.max_num_batched_tokens);
@@ -97,8 +97,8 @@ oracle::Platform platform_of(const scenario::PlatformSpec& spec, const oracle::G
   return oracle::find_platform(spec.host == "default" ? oracle::default_platform(gpu.name) : spec.host);
 }
 
-std::unique_ptr<oracle::LatencyOracle> make_plugin_oracle(const scenario::PluginOracleSpec& spec, const PoolDeployment& pool,
-                                                          Formats formats) {
+std::unique_ptr<oracle::LatencyOracle> make_plugin_oracle(const scenario::PluginOracleSpec& spec,
+                                                          const PoolDeployment& pool, Formats formats) {
   const auto component = schedulers::find_oracle({&spec.plugin, spec.oracle, spec.options});
   return component.make(sdk::OracleTarget{.model = pool.model.name,
                                           .dtype = oracle::dtype_name(formats.dtype),
@@ -107,9 +107,11 @@ std::unique_ptr<oracle::LatencyOracle> make_plugin_oracle(const scenario::Plugin
 }
 
 std::unique_ptr<oracle::LatencyOracle> make_pool_oracle(const scenario::Scenario& scenario, const scenario::Pool& spec,
-                                                        const PoolDeployment& pool, Formats formats, double link_bytes_per_s) {
+                                                        const PoolDeployment& pool, Formats formats,
+                                                        double link_bytes_per_s) {
   const scenario::OracleSpec& first = scenario.oracles.front();  // every kind of this version answers every operator
-  if (const auto* plugin = std::get_if<scenario::PluginOracleSpec>(&first)) return make_plugin_oracle(*plugin, pool, formats);
+  if (const auto* plugin = std::get_if<scenario::PluginOracleSpec>(&first))
+    return make_plugin_oracle(*plugin, pool, formats);
   oracle::OracleParameters parameters;
   parameters.model = &pool.model;
   parameters.gpu = pool.gpu;
@@ -126,7 +128,8 @@ std::unique_ptr<oracle::LatencyOracle> make_pool_oracle(const scenario::Scenario
         oracle::CudaGraphs::default_sizes(pool.engine.max_num_seqs, pool.engine.max_num_batched_tokens);
   }
   if (const auto* fixed = std::get_if<scenario::FixedOracleSpec>(&first)) {
-    parameters.fixed = {.base = fixed->base_s, .per_token = fixed->per_token_s, .per_1000_context = fixed->per_1000_context_s};
+    parameters.fixed = {
+        .base = fixed->base_s, .per_token = fixed->per_token_s, .per_1000_context = fixed->per_1000_context_s};
     return oracle::make_oracle("fixed", parameters);
   }
   return oracle::make_oracle("roofline", parameters);
@@ -175,7 +178,8 @@ PoolDeployment build_pool(const scenario::Scenario& scenario, const scenario::Po
                   : oracle::kv_cache_layout(pool.model, pool.tensor_parallel, formats.kv_dtype, settings.block_size);
   const std::uint32_t blocks =
       pool.memory ? pool.memory->blocks : static_cast<std::uint32_t>(*spec.engine.num_gpu_blocks_override);
-  if (blocks < 2) throw oracle::OracleError("engine.num_gpu_blocks_override: must be at least 2 (one is the placeholder)");
+  if (blocks < 2)
+    throw oracle::OracleError("engine.num_gpu_blocks_override: must be at least 2 (one is the placeholder)");
   pool.engine = engine_config(spec, layout, blocks, max_model_len);
   pool.kv_bytes_per_token = static_cast<std::uint64_t>(
       oracle::kv_cache_layout(pool.model, 1, formats.kv_dtype, settings.block_size).bytes_per_token);
@@ -219,7 +223,8 @@ std::uint32_t Deployment::max_model_len(const scenario::Scenario& scenario, cons
   const auto entry = scenario.entry_pool(class_name);
   if (!entry) return 0;
   std::uint32_t longest = pools[*entry].engine.max_model_len;
-  if (const auto decode = scenario.decode_pool(class_name)) longest = std::min(longest, pools[*decode].engine.max_model_len);
+  if (const auto decode = scenario.decode_pool(class_name))
+    longest = std::min(longest, pools[*decode].engine.max_model_len);
   return longest;
 }
 
@@ -232,14 +237,16 @@ std::vector<std::string> Deployment::notes(std::size_t index) const {
                               static_cast<double>(pool.weight_bytes_per_gpu) / kGiB));
   if (pool.memory) {
     for (const oracle::MemoryPlan::Line& line : pool.memory->lines)
-      lines.push_back(fmt::format("  {:>+10.2f} GiB  {}{}{}", line.bytes / kGiB, line.what, line.note.empty() ? "" : ": ", line.note));
-    lines.push_back(fmt::format("  = {:.2f} GiB of KV cache in blocks of {:.3f} MiB: {} blocks", pool.memory->kv_bytes / kGiB,
-                                static_cast<double>(pool.memory->layout.block_bytes) / (1024.0 * 1024), pool.memory->blocks));
+      lines.push_back(fmt::format("  {:>+10.2f} GiB  {}{}{}", line.bytes / kGiB, line.what,
+                                  line.note.empty() ? "" : ": ", line.note));
+    lines.push_back(
+        fmt::format("  = {:.2f} GiB of KV cache in blocks of {:.3f} MiB: {} blocks", pool.memory->kv_bytes / kGiB,
+                    static_cast<double>(pool.memory->layout.block_bytes) / (1024.0 * 1024), pool.memory->blocks));
   } else {
     lines.push_back(fmt::format("  {} KV blocks, as given", pool.engine.num_blocks));
   }
-  lines.push_back(fmt::format("{} usable KV blocks (one is the placeholder), max_model_len {}", pool.engine.num_blocks - 1,
-                              pool.engine.max_model_len));
+  lines.push_back(fmt::format("{} usable KV blocks (one is the placeholder), max_model_len {}",
+                              pool.engine.num_blocks - 1, pool.engine.max_model_len));
   const auto step = [&](std::uint32_t decodes, std::uint32_t context, std::uint32_t prompt) {
     const oracle::PrefillChunk chunk{prompt, 0};
     oracle::BatchShape shape;
@@ -253,7 +260,8 @@ std::vector<std::string> Deployment::notes(std::size_t index) const {
     return fmt::format("{:.2f} ms on the device, {:.2f} ms to schedule and launch", cost.device.total() * 1e3,
                        (cost.host.schedule + cost.host.launch + cost.host.sample) * 1e3);
   };
-  lines.push_back(fmt::format("oracle {}: a step of 1 decode at 1,024 tokens takes {}", pool.oracle->name(), step(1, 1024, 0)));
+  lines.push_back(
+      fmt::format("oracle {}: a step of 1 decode at 1,024 tokens takes {}", pool.oracle->name(), step(1, 1024, 0)));
   lines.push_back(fmt::format("  64 decodes at 1,024: {}", step(64, 1024, 0)));
   lines.push_back(fmt::format("  a prompt of 2,048: {}", step(0, 0, 2048)));
   lines.push_back(fmt::format("platform {} (host times)", pool.platform.name));

@@ -6,8 +6,8 @@
 
 namespace dooly::sim {
 
-PoolRouter::PoolRouter(std::unique_ptr<sdk::RouterPolicy> policy, std::vector<replica::Replica*> replicas, double delay_s,
-                       std::uint64_t seed, const std::string& pool_name)
+PoolRouter::PoolRouter(std::unique_ptr<sdk::RouterPolicy> policy, std::vector<replica::Replica*> replicas,
+                       double delay_s, std::uint64_t seed, const std::string& pool_name)
     : policy_(std::move(policy)),
       replicas_(std::move(replicas)),
       delay_s_(delay_s),

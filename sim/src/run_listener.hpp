@@ -17,7 +17,11 @@ class RunListener final : public replica::IterationListener {
  public:
   RunListener(std::uint32_t pool, std::uint32_t number, replica::Replica& replica, LiveRequests& requests,
               const RunSinks& sinks)
-      : pool_(pool), number_(number), replica_(replica), requests_(requests), sinks_(sinks) {
+      : pool_(pool),
+        number_(number),
+        replica_(replica),
+        requests_(requests),
+        sinks_(sinks) {
     if (sinks.decisions != nullptr) replica.engine().record(true);
     if (sinks.decisions != nullptr || sinks.iterations != nullptr) replica.listen(this);
   }

@@ -8,6 +8,8 @@
 #include "sim/kv_transfer.hpp"
 #include "sim/pool_router.hpp"
 
+#include "workload/workload_error.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -76,7 +78,7 @@ class Simulation::Impl final : private PumpClient,
   std::uint64_t transfer_bytes_per_token(const PoolDeployment& pool, std::uint32_t tokens) const;
   void complete(RequestTag tag, const replica::Completion& completion);
   void end_request(RequestTag tag, workload::Outcome outcome, double client_s);
-  void look_up() ;
+  void look_up();
   void report_rest(RunOutcome& outcome);
   results::RunTotals totals(const RunOutcome& outcome);
   std::vector<results::Check> verify(const RunOutcome& outcome) const;
@@ -103,10 +105,12 @@ class Simulation::Impl final : private PumpClient,
   std::uint64_t completed_output_ = 0;
   double last_client_s_ = 0;
   bool interrupted_ = false;
+  bool bad_row_ = false;
 };
 
 Simulation::Impl::Impl(const scenario::Scenario& scenario, Deployment deployment,
-                       std::unique_ptr<workload::RequestSource> source, results::ScenarioIdentity identity, RunSinks sinks)
+                       std::unique_ptr<workload::RequestSource> source, results::ScenarioIdentity identity,
+                       RunSinks sinks)
     : scenario_(scenario),
       deployment_(std::move(deployment)),
       source_(std::move(source)),
@@ -142,7 +146,8 @@ PortPlan Simulation::Impl::port_plan(const scenario::Scenario& scenario, const D
 void Simulation::Impl::build_replicas() {
   for (std::size_t p = 0; p < deployment_.pools.size(); ++p) {
     const PoolDeployment& pool = deployment_.pools[p];
-    PoolState state{.first_replica = static_cast<std::uint32_t>(replicas_.size()), .router = nullptr,
+    PoolState state{.first_replica = static_cast<std::uint32_t>(replicas_.size()),
+                    .router = nullptr,
                     .router_name = std::string(pool.router.name())};
     std::vector<replica::Replica*> members;
     for (std::uint32_t number = 0; number < pool.replicas; ++number) {
@@ -151,10 +156,11 @@ void Simulation::Impl::build_replicas() {
       members.push_back(replicas_.back().get());
       pool_of_replica_.push_back(static_cast<std::uint32_t>(p));
       if (sinks_.iterations != nullptr || sinks_.decisions != nullptr)
-        listeners_.push_back(std::make_unique<RunListener>(static_cast<std::uint32_t>(p), number, *members.back(), live_, sinks_));
+        listeners_.push_back(
+            std::make_unique<RunListener>(static_cast<std::uint32_t>(p), number, *members.back(), live_, sinks_));
     }
-    state.router = std::make_unique<PoolRouter>(pool.router.make(), std::move(members), scenario_.pools[p].router.signal_delay_s,
-                                                scenario_.seed, pool.name);
+    state.router = std::make_unique<PoolRouter>(pool.router.make(), std::move(members),
+                                                scenario_.pools[p].router.signal_delay_s, scenario_.seed, pool.name);
     pools_.push_back(std::move(state));
   }
 }
@@ -165,7 +171,12 @@ void Simulation::Impl::on_arrival(double now_s) {
   look_up();
   const RequestTag tag = live_.acquire();
   LiveRequest& live = live_[tag];
-  source_->take(live.request);
+  try {
+    source_->take(live.request);
+  } catch (...) {  // a bad row: it never became a request
+    live_.release(tag);
+    throw;
+  }
   const workload::Request& request = live.request;
   if (sinks_.received != nullptr) sinks_.received->add(request, source_->classes()[request.request_class]);
   results::FinishedRequest& record = live.record;
@@ -183,7 +194,8 @@ void Simulation::Impl::on_arrival(double now_s) {
     end_request(tag, workload::Outcome::kRejected, now_s);
     return;
   }
-  place(tag, *route.entry, deployment_.pools[*route.entry].role == Role::kPrefill ? Stage::kPrefill : Stage::kMixed, now_s);
+  place(tag, *route.entry, deployment_.pools[*route.entry].role == Role::kPrefill ? Stage::kPrefill : Stage::kMixed,
+        now_s);
 }
 
 const Simulation::Impl::ClassRoute& Simulation::Impl::route_of(std::uint16_t request_class) {
@@ -265,7 +277,15 @@ replica::ReplicaRequest Simulation::Impl::replica_request(RequestTag tag, const 
 
 double Simulation::Impl::on_turn(std::uint32_t replica, double) {
   look_up();
-  replicas_[replica]->run_turn();
+  try {
+    replicas_[replica]->run_turn();
+  } catch (const replica::PolicyBreach& breach) {
+    const std::uint32_t pool = pool_of_replica_[replica];
+    throw replica::PolicyBreach(fmt::format("pools.{}, replica {}, policy '{}', iteration {}: {}",
+                                            deployment_.pools[pool].name, replica - pools_[pool].first_replica,
+                                            deployment_.pools[pool].policy.name(),
+                                            replicas_[replica]->stats().iterations, breach.what()));
+  }
   return replicas_[replica]->next_turn_s();
 }
 
@@ -305,7 +325,8 @@ void Simulation::Impl::finished(const replica::Completion& completion) {
 void Simulation::Impl::leave_router(const LiveRequest& live, double now_s) {
   const std::uint32_t pool = pool_of_replica_[live.replica];
   const replica::ReplicaRequest request = replica_request(0, live, live.stage);
-  pools_[pool].router->finished(live.replica - pools_[pool].first_replica, std::uint64_t{request.prompt} + request.output, now_s);
+  pools_[pool].router->finished(live.replica - pools_[pool].first_replica,
+                                std::uint64_t{request.prompt} + request.output, now_s);
 }
 
 void Simulation::Impl::complete(RequestTag tag, const replica::Completion& completion) {
@@ -394,10 +415,19 @@ void Simulation::Impl::look_up() {
 
 RunOutcome Simulation::Impl::run() {
   RunOutcome outcome;
-  pump_.set_next_arrival(source_->next_arrival_s());
-  pump_.run();
+  try {
+    pump_.set_next_arrival(source_->next_arrival_s());
+    pump_.run();
+  } catch (const workload::WorkloadError& error) {
+    outcome.broken = error.what();  // names a path, which results must not
+    bad_row_ = true;
+  } catch (const std::runtime_error& error) {
+    outcome.broken = error.what();
+  }
   outcome.events = pump_.handled();
-  if (interrupted_) {
+  if (!outcome.broken.empty()) {
+    outcome.end = RunOutcome::End::kBroken;
+  } else if (interrupted_) {
     outcome.end = RunOutcome::End::kInterrupted;
   } else if (live_.count() > 0 || !source_->exhausted()) {
     outcome.end = RunOutcome::End::kStalled;
@@ -423,7 +453,9 @@ void Simulation::Impl::report_rest(RunOutcome& outcome) {
   std::vector<RequestTag> tags;
   live_.for_each_by_row([&](RequestTag tag, LiveRequest& live) {
     live.record.status = results::RequestStatus::kUnfinished;
-    live.record.reason = recorder_.reason(outcome.end == RunOutcome::End::kInterrupted ? "the run was interrupted" : "the run stalled");
+    live.record.reason = recorder_.reason(outcome.end == RunOutcome::End::kInterrupted ? "the run was interrupted"
+                                          : outcome.end == RunOutcome::End::kBroken    ? "the run broke off"
+                                                                                       : "the run stalled");
     recorder_.finished(live.record);
     tags.push_back(tag);
   });
@@ -444,7 +476,8 @@ results::RunTotals Simulation::Impl::totals(const RunOutcome& outcome) {
     out.role = pool.role == Role::kMixed ? "mixed" : pool.role == Role::kPrefill ? "prefill" : "decode";
     out.gpus_per_replica = pool.tensor_parallel;
     out.kv_blocks = pool.engine.num_blocks - 1;
-    for (std::uint32_t r = 0; r < pool.replicas; ++r) out.replicas.push_back(replicas_[pools_[p].first_replica + r]->stats());
+    for (std::uint32_t r = 0; r < pool.replicas; ++r)
+      out.replicas.push_back(replicas_[pools_[p].first_replica + r]->stats());
     totals.pools.push_back(std::move(out));
   }
   const NetworkStats& network = fabric_.stats();
@@ -455,7 +488,10 @@ results::RunTotals Simulation::Impl::totals(const RunOutcome& outcome) {
   if (caching && source_->columns().blocks)
     totals.warnings.push_back("the trace's prefixes were cached in reality; here every prefix cache started cold");
   if (outcome.end == RunOutcome::End::kInterrupted) totals.partial = "interrupted";
-  if (outcome.end == RunOutcome::End::kStalled) totals.partial = fmt::format("stalled: {} requests cannot go on", outcome.stuck_total);
+  if (outcome.end == RunOutcome::End::kBroken)
+    totals.partial = "broken off: " + (bad_row_ ? "a trace has a bad row" : outcome.broken);
+  if (outcome.end == RunOutcome::End::kStalled)
+    totals.partial = fmt::format("stalled: {} requests cannot go on", outcome.stuck_total);
   return totals;
 }
 
@@ -463,6 +499,7 @@ results::RunTotals Simulation::Impl::totals(const RunOutcome& outcome) {
 std::vector<results::Check> Simulation::Impl::verify(const RunOutcome& outcome) const {
   std::vector<results::Check> checks;
   checks.push_back({"time_never_runs_back", fmt::format("{} events", outcome.events)});
+  if (outcome.end == RunOutcome::End::kBroken) return checks;  // a replica may stand in the middle of a call
   std::uint64_t produced = 0;
   for (std::size_t r = 0; r < replicas_.size(); ++r) {
     replicas_[r]->check_invariants();
@@ -479,7 +516,8 @@ std::vector<results::Check> Simulation::Impl::verify(const RunOutcome& outcome) 
     const bool split = std::any_of(deployment_.pools.begin(), deployment_.pools.end(),
                                    [](const PoolDeployment& pool) { return pool.role != Role::kMixed; });
     if (!split && produced != completed_output_)
-      throw std::logic_error(fmt::format("replicas produced {} tokens but requests received {}", produced, completed_output_));
+      throw std::logic_error(
+          fmt::format("replicas produced {} tokens but requests received {}", produced, completed_output_));
     if (!split) checks.push_back({"output_tokens_balance", fmt::format("{} tokens", produced)});
     if (transfers_.size() != 0) throw std::logic_error("KV transfers are left at the end of the run");
     checks.push_back({"transfers_end", fmt::format("{} flows", fabric_.stats().flows)});
@@ -491,8 +529,10 @@ std::vector<results::Check> Simulation::Impl::verify(const RunOutcome& outcome) 
 // ---
 
 Simulation::Simulation(const scenario::Scenario& scenario, Deployment deployment,
-                       std::unique_ptr<workload::RequestSource> source, results::ScenarioIdentity identity, RunSinks sinks)
-    : impl_(std::make_unique<Impl>(scenario, std::move(deployment), std::move(source), std::move(identity), std::move(sinks))) {}
+                       std::unique_ptr<workload::RequestSource> source, results::ScenarioIdentity identity,
+                       RunSinks sinks)
+    : impl_(std::make_unique<Impl>(scenario, std::move(deployment), std::move(source), std::move(identity),
+                                   std::move(sinks))) {}
 
 Simulation::~Simulation() = default;
 

@@ -43,8 +43,8 @@ class LatencyOracle {
     double stated_error = 0;
   };
   /// Costs of consecutive decode-only steps of the same requests, each step one token further than the one before:
-  /// `device_s[i]` is cost() of the i-th step's DeviceTime::total(), bit for bit, and host times and provenance are those
-  /// that `run` says. False: this oracle (or batch) has no such short way; ask cost().
+  /// `device_s[i]` is cost() of the i-th step's DeviceTime::total(), bit for bit, and host times and provenance are
+  /// those that `run` says. False: this oracle (or batch) has no such short way; ask cost().
   virtual bool decode_run(const BatchShape& first, std::span<double> device_s, DecodeRun& run) const {
     (void)first;
     (void)device_s;

@@ -35,7 +35,7 @@ struct PoolDeployment {
   std::uint32_t tensor_parallel = 1;
   replica::EngineConfig engine;
   std::optional<oracle::MemoryPlan> memory;  ///< none if the blocks were given
-  std::uint64_t kv_bytes_per_token = 0;      ///< all layers, all ranks: what a transfer moves
+  std::uint64_t kv_bytes_per_token = 0;  ///< all layers, all ranks: what a transfer moves
   std::uint64_t weight_bytes_per_gpu = 0;
   oracle::Platform platform;
   std::unique_ptr<oracle::LatencyOracle> oracle;

@@ -31,10 +31,12 @@ struct RunSinks {
 
 /// How a run ended.
 struct RunOutcome {
-  enum class End { kDone, kStalled, kInterrupted };
+  enum class End { kDone, kStalled, kInterrupted, kBroken };
   End end = End::kDone;
-  std::vector<std::string> stuck;  ///< kStalled: a line per request that cannot go on and what it waits for (at most 20)
+  std::vector<std::string>
+      stuck;  ///< kStalled: a line per request that cannot go on and what it waits for (at most 20)
   std::uint64_t stuck_total = 0;
+  std::string broken;  ///< kBroken: what a policy, a plug-in or a trace did that no run survives
   results::Summary summary;
   std::uint64_t iterations = 0;
   std::uint64_t events = 0;
@@ -52,7 +54,7 @@ class Simulation {
   Simulation& operator=(const Simulation&) = delete;
 
   void set_fast_forward(bool on);
-  /// Runs to the end. Throws replica::PolicyBreach, workload::WorkloadError (a bad row in the middle of a stream) or
+  /// Runs to the end, or to where a policy breaks a rule, a plug-in throws or a trace shows a bad row. Throws
   /// std::logic_error (an invariant is broken: a bug).
   RunOutcome run();
 

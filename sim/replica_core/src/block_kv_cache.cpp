@@ -11,9 +11,7 @@ namespace {
 
 std::uint32_t ceil_div(std::uint32_t a, std::uint32_t b) { return (a + b - 1) / b; }
 
-std::uint64_t group_key(std::uint64_t key, std::size_t group) {
-  return group == 0 ? key : chain_key(key, 0, group, 0);
-}
+std::uint64_t group_key(std::uint64_t key, std::size_t group) { return group == 0 ? key : chain_key(key, 0, group, 0); }
 
 }  // namespace
 
@@ -30,7 +28,8 @@ BlockKvCache::BlockKvCache(const EngineConfig& config)
     const KvGroup& group = config_.groups[i];
     hash_block_size_ = std::min(hash_block_size_, group.block_size);
     const auto same = std::find_if(specs_.begin(), specs_.end(), [&](const Spec& spec) {
-      return spec.group.kind == group.kind && spec.group.block_size == group.block_size && spec.group.window == group.window;
+      return spec.group.kind == group.kind && spec.group.block_size == group.block_size &&
+             spec.group.window == group.window;
     });
     if (same == specs_.end()) {
       specs_.push_back({group, {i}});
@@ -256,8 +255,8 @@ void BlockKvCache::take_hit(Holding& holding, const Hit& hit, std::uint32_t tota
 
 bool BlockKvCache::allocate(const KvRequest& request, const KvGrant& grant) {
   static const Hit kNoHit;
-  const bool has_hit = pending_hit_ && pending_hit_->first == request.slot && pending_hit_->second.tokens == grant.hit &&
-                       grant.admission && request.computed == 0;
+  const bool has_hit = pending_hit_ && pending_hit_->first == request.slot &&
+                       pending_hit_->second.tokens == grant.hit && grant.admission && request.computed == 0;
   const Hit* hit = has_hit ? &pending_hit_->second : nullptr;
   Holding& holding = requests_[request.slot];
   const std::uint32_t local = request.computed + grant.hit + grant.external;
@@ -412,8 +411,9 @@ void BlockKvCache::check_balance() const {
   std::uint32_t held = 0;
   for (std::uint32_t block = 1; block < pool_.size(); ++block) {
     if (references[block] != pool_.references(block))
-      throw std::logic_error("KV block " + std::to_string(block) + " is referenced " + std::to_string(references[block]) +
-                             " times but counts " + std::to_string(pool_.references(block)));
+      throw std::logic_error("KV block " + std::to_string(block) + " is referenced " +
+                             std::to_string(references[block]) + " times but counts " +
+                             std::to_string(pool_.references(block)));
     held += references[block] > 0 ? 1 : 0;
   }
   if (held + pool_.free_count() + 1 != pool_.size()) throw std::logic_error("KV blocks do not balance");

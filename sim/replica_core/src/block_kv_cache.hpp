@@ -1,7 +1,7 @@
 #pragma once
 
-#include "replica_core/kv_cache.hpp"
 #include "block_pool.hpp"
+#include "replica_core/kv_cache.hpp"
 
 #include <deque>
 #include <optional>
@@ -60,11 +60,13 @@ class BlockKvCache final : public KvCache {
   Hit look_up(const KvRequest& request) const;
   Hit look_up_spec(const Spec& spec, const KvRequest& request, std::uint32_t limit, std::uint32_t align) const;
   void find_full(const Spec& spec, const KvRequest& request, std::uint32_t limit, std::uint32_t align, Hit& hit) const;
-  void find_window(const Spec& spec, const KvRequest& request, std::uint32_t limit, std::uint32_t align, Hit& hit) const;
+  void find_window(const Spec& spec, const KvRequest& request, std::uint32_t limit, std::uint32_t align,
+                   Hit& hit) const;
   void find_local(const Spec& spec, const KvRequest& request, std::uint32_t limit, Hit& hit) const;
   bool blocks_at(const Spec& spec, std::uint64_t key, std::vector<std::uint32_t>& into) const;
 
-  std::uint32_t needed(const KvRequest& request, std::uint32_t tokens, const Hit* hit, std::uint32_t total, bool capped) const;
+  std::uint32_t needed(const KvRequest& request, std::uint32_t tokens, const Hit* hit, std::uint32_t total,
+                       bool capped) const;
   void drop_behind_window(std::uint32_t slot, std::uint32_t processed);
   void take_hit(Holding& holding, const Hit& hit, std::uint32_t total, std::uint32_t external);
   void store_group(const KvRequest& request, std::size_t index, std::uint32_t tokens);

@@ -5,7 +5,9 @@
 namespace dooly::replica {
 
 DecodeSet::DecodeSet(std::uint32_t block_size)
-    : block_size_(block_size), needs_(block_size, 0), heads_(kBuckets, kNone) {}
+    : block_size_(block_size),
+      needs_(block_size, 0),
+      heads_(kBuckets, kNone) {}
 
 void DecodeSet::insert(std::uint32_t slot, std::uint32_t computed, std::uint32_t last_computed) {
   if (nodes_.size() <= slot) nodes_.resize(slot + 1);

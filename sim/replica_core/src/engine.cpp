@@ -213,7 +213,8 @@ std::vector<std::pair<RequestTag, std::string>> Engine::stuck() const {
       case State::kHeld: why = "finished, holds its blocks for a transfer"; break;
       case State::kGone: why = "aborted during a KV transfer"; break;
       default:
-        why = "runs with " + std::to_string(computed(index)) + " of " + std::to_string(s.prompt + s.output) + " tokens computed";
+        why = "runs with " + std::to_string(computed(index)) + " of " + std::to_string(s.prompt + s.output) +
+              " tokens computed";
     }
     all.emplace_back(s.tag, std::move(why));
   }
@@ -230,7 +231,8 @@ void Engine::sync_cache_counts() {
 // --- light steps
 
 std::uint32_t Engine::light_steps(std::uint32_t at_most) const {
-  if (!bulk_ || recording_ || decodes_.count() == 0 || !explicit_.empty() || pause_ != Pause::kNone || !deferred_.empty())
+  if (!bulk_ || recording_ || decodes_.count() == 0 || !explicit_.empty() || pause_ != Pause::kNone ||
+      !deferred_.empty())
     return 0;
   if (running_.size() != decodes_.count()) return 0;  // somebody is ending
   for (const auto& batch : batches_)

@@ -16,7 +16,8 @@ sdk::RequestView Engine::make_view(std::uint32_t index) const {
   view.generated = derived ? view.computed + 1 - pending - s.prompt : s.generated;
   view.in_flight = derived ? (config_.async_scheduling ? pending : 0) : s.placeholders;
   view.output = config_.grant_output_lengths ? s.output : 0;
-  view.blocks = derived ? (view.computed + limits_.block_size - 1) / limits_.block_size : cache_->table_length(index, 0);
+  view.blocks =
+      derived ? (view.computed + limits_.block_size - 1) / limits_.block_size : cache_->table_length(index, 0);
   view.preemptions = s.preemptions;
   view.priority = s.priority;
   view.request_class = s.request_class;
@@ -45,9 +46,7 @@ Engine::Slot& Engine::named(sdk::RequestId id) {
   return slots_[index];
 }
 
-sdk::RequestId Engine::last_running() const {
-  return running_.size() == 0 ? sdk::kNoRequest : id_of(running_.last());
-}
+sdk::RequestId Engine::last_running() const { return running_.size() == 0 ? sdk::kNoRequest : id_of(running_.last()); }
 
 std::uint32_t Engine::scheduled_now(sdk::RequestId request) const {
   const auto index = static_cast<std::uint32_t>(request);
@@ -62,7 +61,8 @@ std::uint32_t Engine::scheduled_now(sdk::RequestId request) const {
 
 std::size_t Engine::read_running(std::size_t& cursor, std::span<sdk::RequestView> into) const {
   std::size_t count = 0;
-  for (cursor = running_.next(cursor); cursor < running_.end() && count < into.size(); cursor = running_.next(cursor + 1))
+  for (cursor = running_.next(cursor); cursor < running_.end() && count < into.size();
+       cursor = running_.next(cursor + 1))
     into[count++] = make_view(running_.at(cursor));
   return count;
 }
@@ -164,7 +164,8 @@ void Engine::confirm_hit(std::uint32_t index) {
   Slot& s = slots_[index];
   if (s.found_call != call_) s.hit = s.remote = 0;
   if (s.hit == 0 || found_ == index) return;
-  expect(cache_->find(kv_request(index)) == s.hit, "an outdated prefix hit: find_prefix comes right before try_allocate", index);
+  expect(cache_->find(kv_request(index)) == s.hit,
+         "an outdated prefix hit: find_prefix comes right before try_allocate", index);
 }
 
 bool Engine::try_allocate(sdk::RequestId request, std::uint32_t tokens) {
@@ -201,7 +202,8 @@ void Engine::schedule(sdk::RequestId running, std::uint32_t tokens) {
   expect(s.state == State::kExplicit, "schedule of a request that does not run or has no allocation", index);
   expect(tokens > 0 && s.allocated == tokens, "schedule without an allocation of as many tokens", index);
   expect(tokens <= budget_, "over the token budget", index);
-  expect(tokens <= s.prompt + s.generated + s.placeholders - s.computed, "more tokens than the request has left", index);
+  expect(tokens <= s.prompt + s.generated + s.placeholders - s.computed, "more tokens than the request has left",
+         index);
   expect(s.computed + tokens < config_.max_model_len, "beyond max_model_len", index);
   add_entry(index, tokens);
 }
@@ -242,7 +244,8 @@ bool Engine::start_load(sdk::RequestId waiting) {
   const auto index = static_cast<std::uint32_t>(waiting);
   Slot& s = named(waiting);
   confirm_hit(index);
-  expect(s.state == State::kWaiting && !s.put_back && s.remote > 0, "load of a request that has nothing to load", index);
+  expect(s.state == State::kWaiting && !s.put_back && s.remote > 0, "load of a request that has nothing to load",
+         index);
   if (is_short_in_bulk()) stop_bulk_and_walk();
   std::uint32_t reserved = 0;
   for (const std::uint32_t other : unfinished_prefills_) reserved += cache_->missing_blocks(kv_request(other));

@@ -8,10 +8,21 @@ namespace dooly::replica {
 
 Batch& Engine::schedule(double now_s) {
   begin_call(now_s);
-  policy_.schedule(*this);
+  run_policy();
   commit_batch();
   in_call_ = false;
   return *batches_.back();
+}
+
+/// What a policy throws of its own is the policy's fault, whatever its type.
+void Engine::run_policy() {
+  try {
+    policy_.schedule(*this);
+  } catch (const PolicyBreach&) {
+    throw;
+  } catch (const std::exception& problem) {
+    throw PolicyBreach("policy failed in scheduling call " + std::to_string(call_) + ": " + problem.what());
+  }
 }
 
 void Engine::begin_call(double now_s) {
@@ -55,7 +66,8 @@ void Engine::begin_call(double now_s) {
     record_.call = call_;
     sync_cache_counts();
     tables_before_.clear();
-    for (std::size_t at = running_.next(0); at < running_.end(); at = running_.next(at + 1)) remember_table(running_.at(at));
+    for (std::size_t at = running_.next(0); at < running_.end(); at = running_.next(at + 1))
+      remember_table(running_.at(at));
   }
 }
 
@@ -70,7 +82,8 @@ void Engine::remember_table(std::uint32_t index) {
 std::uint32_t Engine::next_tokens(const Slot& s, std::uint32_t budget) const {
   if (s.state == State::kEnding) return 0;
   const std::uint32_t known_tokens = s.prompt + s.generated;
-  if (s.placeholders > 0 && s.computed + 2 - s.placeholders >= s.prompt + s.output) return 0;  // its last token is in flight
+  if (s.placeholders > 0 && s.computed + 2 - s.placeholders >= s.prompt + s.output)
+    return 0;  // its last token is in flight
   if (s.computed + 1 >= config_.max_model_len) return 0;
   std::uint32_t tokens = known_tokens + s.placeholders - s.computed;
   const std::uint32_t threshold = config_.long_prefill_token_threshold;
@@ -187,7 +200,8 @@ void Engine::add_entry(std::uint32_t index, std::uint32_t tokens) {
   s.scheduled_call = call_;
   s.entry = static_cast<std::uint32_t>(batch_->entries.size());
   if (std::exchange(s.allocated, 0) > 0) --open_allocations_;
-  batch_->entries.push_back({.slot = index, .generation = s.generation, .tokens = tokens, .order = s.order, .samples = false});
+  batch_->entries.push_back(
+      {.slot = index, .generation = s.generation, .tokens = tokens, .order = s.order, .samples = false});
   budget_ -= tokens;
 }
 
@@ -395,7 +409,8 @@ void Engine::commit_batch() {
   for (std::uint32_t index = 0; open_allocations_ > 0 && index < slots_.size(); ++index)
     expect(slots_[index].allocated == 0, "an allocation that was not scheduled", index);
   if (is_short_in_bulk()) stop_bulk_and_walk();
-  if (bulk_ && !walking_ && !bulk_done_ && running_.size() > explicit_.size()) start_walk();  // the policy left them out
+  if (bulk_ && !walking_ && !bulk_done_ && running_.size() > explicit_.size())
+    start_walk();  // the policy left them out
   restore_put_back();
   if (recording_) record_running();
   const bool steady = bulk_done_ && !walking_;
@@ -487,7 +502,8 @@ void Engine::enter_steady(std::uint32_t index) {
 
 // --- recording
 
-std::vector<std::vector<std::uint32_t>> Engine::new_ids(std::uint32_t index, std::span<const std::uint32_t> before) const {
+std::vector<std::vector<std::uint32_t>> Engine::new_ids(std::uint32_t index,
+                                                        std::span<const std::uint32_t> before) const {
   std::vector<std::vector<std::uint32_t>> ids;
   bool any = false;
   for (std::size_t g = 0; g < config_.groups.size(); ++g) {
@@ -521,7 +537,8 @@ void Engine::record_running() {
   const std::uint32_t first = running_.at(running_.next(0));
   if (slots_[first].state == State::kSteady) sync_cache(first, steady);
   if (slots_[first].state == State::kEnding) sync_cache(first, false);
-  for (std::size_t g = 0; g < config_.groups.size(); ++g) record_.common_prefix.push_back(cache_->common_prefix(first, g));
+  for (std::size_t g = 0; g < config_.groups.size(); ++g)
+    record_.common_prefix.push_back(cache_->common_prefix(first, g));
 }
 
 }  // namespace dooly::replica

@@ -59,7 +59,8 @@ void Replica::interrupt(double at_s) {
 void Replica::abort(RequestTag request, double now_s) {
   catch_up(now_s);
   interrupt(now_s);
-  const auto queued = std::find_if(inbox_.begin(), inbox_.end(), [&](const Incoming& in) { return in.request.tag == request; });
+  const auto queued =
+      std::find_if(inbox_.begin(), inbox_.end(), [&](const Incoming& in) { return in.request.tag == request; });
   if (queued != inbox_.end()) {
     inbox_.erase(queued);
   } else {
@@ -80,9 +81,7 @@ void Replica::release_held(RequestTag request, double now_s) {
   engine_.release_held(request);
 }
 
-std::uint32_t Replica::waiting() const {
-  return engine_.waiting_total() + static_cast<std::uint32_t>(inbox_.size());
-}
+std::uint32_t Replica::waiting() const { return engine_.waiting_total() + static_cast<std::uint32_t>(inbox_.size()); }
 
 bool Replica::is_idle() const { return inbox_.empty() && engine_.is_empty(); }
 
@@ -173,7 +172,8 @@ void Replica::launch(Batch& batch) {
 void Replica::advance_clock_regime(double elapsed_s, double busy_s) {
   if (clock_model_.time_constant <= 0) return;
   const auto move = [&](double target, double seconds) {
-    if (seconds > 0) device_.sustained += (target - device_.sustained) * seconds / (clock_model_.time_constant + seconds);
+    if (seconds > 0)
+      device_.sustained += (target - device_.sustained) * seconds / (clock_model_.time_constant + seconds);
   };
   move(0, elapsed_s - busy_s);
   move(clock_model_.sustained_when_busy, busy_s);
@@ -219,7 +219,8 @@ void Replica::report_gaps(const Batch& batch, double gap_s) {
     return;
   }
   for (std::size_t c = 0; c < batch.decodes_by_class.size(); ++c)
-    if (batch.decodes_by_class[c] > 0) observer_.token_gaps(static_cast<std::uint16_t>(c), gap_s, batch.decodes_by_class[c]);
+    if (batch.decodes_by_class[c] > 0)
+      observer_.token_gaps(static_cast<std::uint16_t>(c), gap_s, batch.decodes_by_class[c]);
 }
 
 // --- sums

@@ -38,7 +38,8 @@ RunKvCache::Stretch RunKvCache::own_stretch(const KvRequest& request) const {
 
 /// Visits the ranges of the stretch's cached blocks from block `index` on, up to `limit`; returns where it ended.
 template <class Visit>
-std::uint32_t RunKvCache::walk_stretch(const Stretch& stretch, std::uint32_t index, std::uint32_t limit, Visit&& visit) const {
+std::uint32_t RunKvCache::walk_stretch(const Stretch& stretch, std::uint32_t index, std::uint32_t limit,
+                                       Visit&& visit) const {
   if (index >= limit) return index;
   const std::uint32_t segment = blocks_.find_segment(stretch.key);
   if (segment == SharedBlocks::kNoSegment) return index;
@@ -58,7 +59,8 @@ std::uint32_t RunKvCache::walk_named(const KvRequest& request, std::uint32_t lim
   std::uint32_t index = 0;
   std::uint32_t start = 0;
   for (const ContentSegment& content : request.content) {
-    const std::uint32_t end = content.end_token == ContentSegment::kOpenEnd ? limit : std::min(limit, content.end_token / block_size_);
+    const std::uint32_t end =
+        content.end_token == ContentSegment::kOpenEnd ? limit : std::min(limit, content.end_token / block_size_);
     index = walk_stretch({content.key, start / block_size_, end}, index, end, visit);
     if (index < end || index >= limit) return index;
     start = content.end_token;
@@ -81,8 +83,8 @@ RunKvCache::Hit RunKvCache::look_up(const KvRequest& request) const {
 }
 
 std::uint32_t RunKvCache::find(const KvRequest& request) {
-  const bool same = pending_slot_ == request.slot && pending_version_ == blocks_.version() && pending_known_ == request.known &&
-                    pending_hit_.own == 0 && requests_[request.slot].run == 0;
+  const bool same = pending_slot_ == request.slot && pending_version_ == blocks_.version() &&
+                    pending_known_ == request.known && pending_hit_.own == 0 && requests_[request.slot].run == 0;
   if (!same) {
     pending_hit_ = look_up(request);
     pending_slot_ = request.slot;
@@ -108,7 +110,8 @@ std::uint32_t RunKvCache::missing_blocks(const KvRequest& request) const {
 void RunKvCache::take_hit(const KvRequest& request, Hit hit) {
   Holding& holding = requests_[request.slot];
   const bool whole = holding.run != 0 && hit.own == blocks_.run_count(holding.run);
-  if (holding.run != 0 && holding.run_start == hit.shared && !whole) {  // the rest stays in the queue beside a second copy
+  if (holding.run != 0 && holding.run_start == hit.shared &&
+      !whole) {  // the rest stays in the queue beside a second copy
     name_run(request, holding);
     hit.shared += std::exchange(hit.own, 0);
   }
@@ -124,8 +127,8 @@ void RunKvCache::take_hit(const KvRequest& request, Hit hit) {
 
 bool RunKvCache::allocate(const KvRequest& request, const KvGrant& grant) {
   Holding& holding = requests_[request.slot];
-  const bool has_hit = grant.admission && request.computed == 0 && !holding.holds_table && pending_slot_ == request.slot &&
-                       pending_hit_.blocks() * block_size_ == grant.hit;
+  const bool has_hit = grant.admission && request.computed == 0 && !holding.holds_table &&
+                       pending_slot_ == request.slot && pending_hit_.blocks() * block_size_ == grant.hit;
   const Hit hit = has_hit ? pending_hit_ : Hit{};
   const std::uint32_t total = std::min(request.computed + grant.hit + grant.external, config_.max_model_len);
   const auto needed = [&](std::uint32_t tokens) {
@@ -133,8 +136,7 @@ bool RunKvCache::allocate(const KvRequest& request, const KvGrant& grant) {
     const std::uint32_t have = holding.length + hit.blocks();
     return (required > have ? required - have : 0) + hit.in_queue;
   };
-  if (grant.reserve_full &&
-      needed(std::min(request.known, config_.max_model_len)) + grant.watermark > free_)
+  if (grant.reserve_full && needed(std::min(request.known, config_.max_model_len)) + grant.watermark > free_)
     return false;
   const std::uint32_t slots = std::min(total + grant.new_tokens, config_.max_model_len);
   if (needed(slots) + grant.watermark + grant.reserved > free_) return false;
@@ -225,15 +227,17 @@ void RunKvCache::name_blocks(const KvRequest& request, Holding& holding, std::ui
 void RunKvCache::name_run(const KvRequest& request, Holding& holding) {
   const std::uint32_t run = std::exchange(holding.run, 0);
   const std::uint32_t end = holding.run_start + blocks_.run_count(run);
-  for_each_stretch_backwards(request, holding.run_start, end, [&](const Stretch& stretch, std::uint32_t from, std::uint32_t to) {
-    blocks_.name_run_end(run, blocks_.segment(stretch.key), from - stretch.start, to - stretch.start);
-  });
+  for_each_stretch_backwards(
+      request, holding.run_start, end, [&](const Stretch& stretch, std::uint32_t from, std::uint32_t to) {
+        blocks_.name_run_end(run, blocks_.segment(stretch.key), from - stretch.start, to - stretch.start);
+      });
   holding.named = std::max(holding.named, end);
 }
 
 /// Visits the stretches that have blocks between `from` and `to`, the last first, each with its part of them.
 template <class Visit>
-void RunKvCache::for_each_stretch_backwards(const KvRequest& request, std::uint32_t from, std::uint32_t to, Visit&& visit) const {
+void RunKvCache::for_each_stretch_backwards(const KvRequest& request, std::uint32_t from, std::uint32_t to,
+                                            Visit&& visit) const {
   if (from >= to) return;
   const auto clipped = [&](const Stretch& stretch) {
     const std::uint32_t first = std::max(from, stretch.start), end = std::min(to, stretch.end);
@@ -269,15 +273,17 @@ std::uint32_t RunKvCache::covered_blocks(const KvRequest& request) const {
   return std::min(request.content.back().end_token, request.known) / block_size_;
 }
 
-/// The request is over: what was its own only until then gets identity, from the last block to the first, into the queue.
+/// The request is over: what was its own only until then gets identity, from the last block to the first, into the
+/// queue.
 void RunKvCache::share_private_blocks(const KvRequest& request, Holding& holding) {
   const std::uint32_t covered = std::min(covered_blocks(request), holding.cached);
   const std::uint32_t first_private = holding.shared_blocks;
   if (holding.cached > std::max(covered, first_private))
     blocks_.push_run(SharedBlocks::kNoOwner, holding.cached - std::max(covered, first_private));
-  for_each_stretch_backwards(request, first_private, covered, [&](const Stretch& stretch, std::uint32_t from, std::uint32_t to) {
-    blocks_.add_free(blocks_.segment(stretch.key), from - stretch.start, to - stretch.start);
-  });
+  for_each_stretch_backwards(request, first_private, covered,
+                             [&](const Stretch& stretch, std::uint32_t from, std::uint32_t to) {
+                               blocks_.add_free(blocks_.segment(stretch.key), from - stretch.start, to - stretch.start);
+                             });
 }
 
 void RunKvCache::give_back_named(const Holding& holding) {

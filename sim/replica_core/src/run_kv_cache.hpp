@@ -48,14 +48,14 @@ class RunKvCache final : public KvCache {
     std::uint32_t cached = 0;           ///< blocks that carry a key: the shared ones and the private ones after them
     std::uint32_t run = 0;              ///< own keyed private blocks in the free queue after a preemption; 0: none
     std::uint32_t run_start = 0;        ///< table index of the first of them
-    std::uint32_t named = 0;            ///< blocks that get identity although nobody else looks them up (see name_blocks)
+    std::uint32_t named = 0;  ///< blocks that get identity although nobody else looks them up (see name_blocks)
     bool holds_table = false;
-    std::uint32_t generation = 0;       ///< counts the requests that had this slot
+    std::uint32_t generation = 0;  ///< counts the requests that had this slot
   };
   struct Hit {
-    std::uint32_t shared = 0;   ///< blocks with identity
-    std::uint32_t own = 0;      ///< blocks of the request's own run
-    std::uint32_t in_queue = 0; ///< of both, those that are free
+    std::uint32_t shared = 0;  ///< blocks with identity
+    std::uint32_t own = 0;  ///< blocks of the request's own run
+    std::uint32_t in_queue = 0;  ///< of both, those that are free
     std::uint32_t blocks() const { return shared + own; }
   };
   /// A stretch of blocks whose keys stand for one content.
@@ -83,8 +83,8 @@ class RunKvCache final : public KvCache {
 
   EngineConfig config_;
   std::uint32_t block_size_;
-  std::uint32_t free_;       ///< all free blocks
-  std::uint32_t unkeyed_;    ///< of them without a key: reused first
+  std::uint32_t free_;  ///< all free blocks
+  std::uint32_t unkeyed_;  ///< of them without a key: reused first
   SharedBlocks blocks_;
   std::vector<Holding> requests_;
   std::uint32_t tables_held_ = 0;

@@ -315,7 +315,8 @@ void SharedBlocks::name_run_end(std::uint32_t run, std::uint32_t segment, std::u
     insert(copy, from, to, 0);
     ranges.push_back({copy, from, to});
   });
-  for (auto range = ranges.rbegin(); range != ranges.rend(); ++range) link_range(range->copy, range->lo, range->hi, run);
+  for (auto range = ranges.rbegin(); range != ranges.rend(); ++range)
+    link_range(range->copy, range->lo, range->hi, run);
   queued_ += hi - lo;
   ++version_;
   shrink_run(run, hi - lo);

@@ -42,16 +42,16 @@ class SharedBlocks {
   void add(std::uint32_t segment, std::uint32_t lo, std::uint32_t hi, std::vector<Range>& where);
   /// New blocks that nobody holds, to the queue's tail from the last to the first.
   void add_free(std::uint32_t segment, std::uint32_t lo, std::uint32_t hi);
-  void reference(const Range& range);                      ///< leaves the free queue where it is in it
-  std::uint32_t dereference(const Range& range);           ///< from the last to the first; returns how many came free
-  std::uint32_t free_in(const Range& range) const;         ///< blocks that nobody holds
+  void reference(const Range& range);  ///< leaves the free queue where it is in it
+  std::uint32_t dereference(const Range& range);  ///< from the last to the first; returns how many came free
+  std::uint32_t free_in(const Range& range) const;  ///< blocks that nobody holds
   std::uint32_t references(std::uint32_t copy, std::uint32_t index) const { return copies_[copy].references[index]; }
   std::size_t distinct_blocks() const { return distinct_; }
 
   // --- runs
   std::uint32_t push_run(std::uint32_t owner, std::uint32_t count);  ///< to the tail
   std::uint32_t run_count(std::uint32_t run) const { return nodes_[run].hi; }
-  void shrink_run(std::uint32_t run, std::uint32_t count);           ///< takes blocks out of the middle of the queue
+  void shrink_run(std::uint32_t run, std::uint32_t count);  ///< takes blocks out of the middle of the queue
   void disown(std::uint32_t run) { nodes_[run].lo = kNoOwner; }
   /// The run's last blocks become blocks lo ... hi-1 of the segment, at their place in the queue.
   void name_run_end(std::uint32_t run, std::uint32_t segment, std::uint32_t lo, std::uint32_t hi);
@@ -75,18 +75,18 @@ class SharedBlocks {
   static constexpr std::uint32_t kNoCopy = 0xFFFFFFFFU;
   struct Node {
     std::uint32_t previous = 0, next = 0;  ///< the queue
-    std::uint32_t copy = 0;                ///< kRun for a run
-    std::uint32_t lo = 0, hi = 0;          ///< a run's owner and count
-    std::uint32_t older = 0, newer = 0;    ///< nodes of the same copy
+    std::uint32_t copy = 0;  ///< kRun for a run
+    std::uint32_t lo = 0, hi = 0;  ///< a run's owner and count
+    std::uint32_t older = 0, newer = 0;  ///< nodes of the same copy
   };
   /// A segment is named by its first copy, which stays until all of its copies are empty.
   struct Copy {
     std::uint64_t key = 0;
-    std::uint32_t next = kNoCopy;                   ///< the copy after it
-    std::uint32_t first = 0;                        ///< the segment
-    std::uint32_t present = 0;                      ///< blocks of all copies (first copy only)
-    std::uint32_t nodes = kNone;                    ///< newest node of it in the queue
-    std::vector<std::uint32_t> references;          ///< by index; kAbsent
+    std::uint32_t next = kNoCopy;  ///< the copy after it
+    std::uint32_t first = 0;  ///< the segment
+    std::uint32_t present = 0;  ///< blocks of all copies (first copy only)
+    std::uint32_t nodes = kNone;  ///< newest node of it in the queue
+    std::vector<std::uint32_t> references;  ///< by index; kAbsent
     bool holds(std::uint32_t index) const { return index < references.size() && references[index] != kAbsent; }
   };
   bool is_single(std::uint32_t segment) const { return copies_[segment].next == kNoCopy; }

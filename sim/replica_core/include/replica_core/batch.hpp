@@ -24,20 +24,20 @@ struct Batch {
   std::vector<std::uint32_t> decodes_by_class;   ///< empty while only class 0 has been seen
   std::vector<BatchEntry> entries;               ///< in scheduling order
   std::vector<BatchEntry> ending;                ///< of the steady decodes, those that end with this batch
-  std::vector<BatchEntry> detached;              ///< were steady decodes when scheduled and have been preempted since
+  std::vector<BatchEntry> detached;  ///< were steady decodes when scheduled and have been preempted since
   std::uint32_t tokens = 0;
-  std::uint64_t context_after = 0;               ///< sum of (computed + scheduled) tokens
-  std::uint32_t running = 0, waiting = 0;        ///< queue lengths after the call
+  std::uint64_t context_after = 0;  ///< sum of (computed + scheduled) tokens
+  std::uint32_t running = 0, waiting = 0;  ///< queue lengths after the call
 
-  oracle::BatchShape shape;                      ///< shape.prefills points into `chunks`
+  oracle::BatchShape shape;  ///< shape.prefills points into `chunks`
   std::vector<oracle::PrefillChunk> chunks;
 
-  double start_s = 0;     ///< the loop came round
-  double ready_s = 0;     ///< its result is there
-  double update_s = 0;    ///< host time to process the result
+  double start_s = 0;  ///< the loop came round
+  double ready_s = 0;  ///< its result is there
+  double update_s = 0;  ///< host time to process the result
   double delivery_s = 0;
   double device_s = 0;
-  oracle::StepCost cost;              ///< kept only while somebody listens to iterations
+  oracle::StepCost cost;  ///< kept only while somebody listens to iterations
   std::uint32_t preempted = 0;
   bool pure_decode() const { return entries.empty() && ending.empty() && detached.empty(); }
 };
@@ -48,9 +48,9 @@ struct ResultEvent {
   std::uint16_t request_class = 0;
   bool first = false;
   bool finished = false;
-  bool steady = false;           ///< its gap is among the batch's `decodes`
-  double previous_token_s = 0;   ///< client time of the token before; meaningless if `first`
-  std::uint32_t output = 0;      ///< tokens produced so far
+  bool steady = false;  ///< its gap is among the batch's `decodes`
+  double previous_token_s = 0;  ///< client time of the token before; meaningless if `first`
+  std::uint32_t output = 0;  ///< tokens produced so far
   std::uint32_t preemptions = 0;
 };
 

@@ -22,7 +22,8 @@ struct ContentSegment {
 using ContentPath = std::vector<ContentSegment>;
 
 /// Chains `segment` (an identity of raw content, e.g. a trace's hash id or a session number) with `offset` (its first
-/// token's position inside that content), following `parent` which is left at token `parent_end`. Use parent 0 at the start.
+/// token's position inside that content), following `parent` which is left at token `parent_end`. Use parent 0 at the
+/// start.
 std::uint64_t chain_key(std::uint64_t parent, std::uint32_t parent_end, std::uint64_t segment, std::uint32_t offset);
 
 }  // namespace dooly::replica

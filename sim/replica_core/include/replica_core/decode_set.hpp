@@ -53,8 +53,8 @@ class DecodeSet {
   std::uint64_t context_ = 0;
   std::uint64_t squares_ = 0;
   std::vector<Node> nodes_;
-  std::vector<std::uint32_t> needs_;               ///< by residue of the step
-  std::vector<std::uint32_t> heads_;               ///< wheel of last steps
+  std::vector<std::uint32_t> needs_;  ///< by residue of the step
+  std::vector<std::uint32_t> heads_;  ///< wheel of last steps
   std::array<std::uint64_t, kBuckets / 64> used_{};  ///< non-empty buckets
 };
 

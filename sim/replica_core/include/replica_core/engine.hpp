@@ -108,31 +108,31 @@ class Engine final : private sdk::Plan {
     RequestTag tag = 0;
     std::uint32_t generation = 0;
     State state = State::kFree;
-    bool loaded = false;            ///< its remote KV has been asked for
+    bool loaded = false;  ///< its remote KV has been asked for
     bool load_arrived = false;
     bool ever_scheduled = false;
-    bool in_skipped = false;        ///< which queue it waits in
-    bool put_back = false;          ///< passed over in this call
+    bool in_skipped = false;  ///< which queue it waits in
+    bool put_back = false;  ///< passed over in this call
     std::uint16_t request_class = 0;
     std::int32_t priority = 0;
     std::uint32_t prompt = 0, output = 0;
-    std::uint32_t generated = 0;    ///< explicit requests
-    std::uint32_t computed = 0;     ///< explicit and ending requests
-    std::uint32_t in_flight = 0;    ///< tokens in batches not read; explicit requests
-    std::uint32_t placeholders = 0; ///< sampled tokens not read (asynchronous scheduling); explicit requests
-    std::uint32_t discard = 0;      ///< results to be dropped after a reset
+    std::uint32_t generated = 0;  ///< explicit requests
+    std::uint32_t computed = 0;  ///< explicit and ending requests
+    std::uint32_t in_flight = 0;  ///< tokens in batches not read; explicit requests
+    std::uint32_t placeholders = 0;  ///< sampled tokens not read (asynchronous scheduling); explicit requests
+    std::uint32_t discard = 0;  ///< results to be dropped after a reset
     std::uint32_t preemptions = 0;
     std::uint32_t unknown_lookups = 0;
-    std::uint32_t hit = 0, remote = 0;       ///< found in call `found_call`
+    std::uint32_t hit = 0, remote = 0;  ///< found in call `found_call`
     std::uint64_t found_call = kNoCall;
-    std::uint32_t allocated = 0;             ///< tokens allocated but not scheduled yet in this call
+    std::uint32_t allocated = 0;  ///< tokens allocated but not scheduled yet in this call
     std::uint64_t scheduled_call = kNoCall;  ///< entry in the current batch if equal to the call
     std::uint32_t entry = 0;
     std::uint64_t order = 0;
-    std::uint64_t known_from = 0;      ///< steady: first batch that counts as pending
-    std::uint64_t steady_from = 0;     ///< steady: first batch that contains it as a count
+    std::uint64_t known_from = 0;  ///< steady: first batch that counts as pending
+    std::uint64_t steady_from = 0;  ///< steady: first batch that contains it as a count
     std::uint64_t ending_call = kNoCall;
-    std::uint64_t free_after = 0;      ///< deferred frees: batches that must have been read
+    std::uint64_t free_after = 0;  ///< deferred frees: batches that must have been read
     double arrival_s = 0, deadline_s = 0, last_token_s = 0;
     std::uint64_t sequence = 0;
     std::uint64_t unique_key = 0;
@@ -191,6 +191,7 @@ class Engine final : private sdk::Plan {
   }
 
   // --- scheduling (engine_schedule.cpp)
+  void run_policy();
   void begin_call(double now_s);
   bool can_grow_in_bulk() const;
   Stop grow_in_bulk();
@@ -233,12 +234,12 @@ class Engine final : private sdk::Plan {
   sdk::Limits limits_;
   sdk::SchedulerPolicy& policy_;
   std::unique_ptr<KvCache> cache_;
-  bool bulk_;                       ///< steady decodes are kept as a set
+  bool bulk_;  ///< steady decodes are kept as a set
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_slots_;
   RunningList running_;
   DecodeSet decodes_;
-  std::vector<std::uint32_t> explicit_;   ///< running and not steady, in list order (only if bulk_)
+  std::vector<std::uint32_t> explicit_;  ///< running and not steady, in list order (only if bulk_)
   WaitingQueue waiting_, skipped_;
   std::vector<std::uint32_t> lingering_;  ///< loading, or finished and holding blocks
   std::vector<std::uint32_t> unfinished_prefills_;  ///< with a connector: their need is reserved against loads
@@ -246,7 +247,7 @@ class Engine final : private sdk::Plan {
   std::vector<std::unique_ptr<Batch>> spare_batches_;
   std::vector<std::uint32_t> steady_by_class_;
   Pause pause_ = Pause::kNone;
-  bool finished_ids_ = false;       ///< something finished that the next call has to flush
+  bool finished_ids_ = false;  ///< something finished that the next call has to flush
   std::uint64_t call_ = 0;
   std::uint64_t next_order_ = 0;
   std::uint64_t last_steady_order_ = 0;
@@ -264,11 +265,11 @@ class Engine final : private sdk::Plan {
   std::uint32_t blocks_taken_ = 0;
   std::size_t explicit_cursor_ = 0;
   std::size_t cursor_ = 0;
-  std::uint32_t pass_over_ = 0;      ///< requests that the walk skips because the list shifted under it
+  std::uint32_t pass_over_ = 0;  ///< requests that the walk skips because the list shifted under it
   std::uint32_t stopped_ = kNobody;
   std::vector<std::uint32_t> put_back_;
-  std::uint32_t found_ = kNobody;             ///< the waiting request whose prefix hit the cache has just told
-  std::uint32_t open_allocations_ = 0;        ///< made by hand and not scheduled yet
+  std::uint32_t found_ = kNobody;  ///< the waiting request whose prefix hit the cache has just told
+  std::uint32_t open_allocations_ = 0;  ///< made by hand and not scheduled yet
   sdk::RequestView head_view_;
   std::vector<Started> started_;
   std::vector<LoadStart> loads_started_;

@@ -7,7 +7,8 @@
 
 namespace dooly::replica {
 
-/// Queue of waiting slots: first come, first served with access to both ends, or ordered by (priority, arrival, sequence).
+/// Queue of waiting slots: first come, first served with access to both ends, or ordered by (priority, arrival,
+/// sequence).
 class WaitingQueue {
  public:
   using Rank = std::tuple<std::int32_t, double, std::uint64_t>;

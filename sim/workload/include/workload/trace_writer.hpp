@@ -46,9 +46,9 @@ class TraceWriter {
   std::ostream& out_;
   Encoding encoding_;
   TraceColumns columns_;
-  std::string line_;                                        ///< reused
-  std::deque<Group> groups_;                                ///< kept, in order of their first rows
-  std::uint64_t first_group_ = 0;                           ///< number of groups_.front()
+  std::string line_;  ///< reused
+  std::deque<Group> groups_;  ///< kept, in order of their first rows
+  std::uint64_t first_group_ = 0;  ///< number of groups_.front()
   std::unordered_map<std::uint64_t, std::uint64_t> group_of_session_;
   std::uint64_t rows_ = 0;
 };
