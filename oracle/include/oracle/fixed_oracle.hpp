@@ -28,6 +28,7 @@ class FixedOracle : public LatencyOracle {
   static FixedOracle constant(double seconds);
 
   std::string_view name() const override { return "fixed"; }
+  bool decode_run(const BatchShape& first, std::span<double> device_s, DecodeRun& run) const override;
   RequestCost request_cost(std::uint32_t prompt_tokens) const override { return host_.request(prompt_tokens); }
 
  private:
