@@ -2,7 +2,7 @@
 
 #include "cli_error.hpp"
 
-#include "results/sha256.hpp"
+#include "oracle/sha256.hpp"
 #include "scenarios/write.hpp"
 
 #include <filesystem>
@@ -24,7 +24,7 @@ class FileHashes {
     const auto known = hashes_.find(file);
     if (known != hashes_.end()) return known->second;
     try {
-      return hashes_.emplace(file, results::sha256_file(file)).first->second;
+      return hashes_.emplace(file, oracle::sha256_file(file)).first->second;
     } catch (const std::runtime_error& error) {
       throw UsageError(error.what());
     }
@@ -41,7 +41,7 @@ results::ScenarioIdentity identity_of(const scenario::Scenario& scenario) {
   results::ScenarioIdentity identity;
   identity.name = scenario.name;
   identity.seed = scenario.seed;
-  identity.sha256 = results::sha256_hex(
+  identity.sha256 = oracle::sha256_hex(
       scenario::resolved_text(scenario, [&](const std::filesystem::path& path) { return hashes.of(path); }));
   for (const scenario::InputFile& input : scenario::input_files(scenario)) {
     const std::filesystem::path file = file_behind(input.path);

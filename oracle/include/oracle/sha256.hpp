@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace dooly::results {
+namespace dooly::oracle {
 
 /// SHA-256 (FIPS 180-4) of bytes handed over piece by piece; memory use is constant.
 class Sha256 {
@@ -15,7 +15,9 @@ class Sha256 {
   Sha256() { reset(); }
   Sha256& update(const void* bytes, std::size_t size);
   Sha256& update(std::string_view text) { return update(text.data(), text.size()); }
-  /// The digest of everything so far as 64 lower-case hex digits; starts anew.
+  /// The digest of everything so far; starts anew.
+  std::array<std::uint8_t, 32> finish();
+  /// The same as 64 lower-case hex digits.
   std::string finish_hex();
 
  private:
@@ -27,8 +29,9 @@ class Sha256 {
   std::uint64_t total_bytes_;
 };
 
+std::array<std::uint8_t, 32> sha256(std::string_view text);
 std::string sha256_hex(std::string_view text);
 /// Streams the file. Throws std::runtime_error naming the path if it cannot be read.
 std::string sha256_file(const std::filesystem::path& path);
 
-}  // namespace dooly::results
+}  // namespace dooly::oracle

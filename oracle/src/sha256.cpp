@@ -1,4 +1,4 @@
-#include "results/sha256.hpp"
+#include "oracle/sha256.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <vector>
 
-namespace dooly::results {
+namespace dooly::oracle {
 namespace {
 
 constexpr std::uint32_t kRound[64] = {
@@ -71,19 +71,29 @@ Sha256& Sha256::update(const void* bytes, std::size_t size) {
   return *this;
 }
 
-std::string Sha256::finish_hex() {
+std::array<std::uint8_t, 32> Sha256::finish() {
   const std::uint64_t bits = total_bytes_ * 8;
   std::uint8_t padding[72] = {0x80};
   const std::size_t zeros_end = (pending_size_ < 56 ? 56 : 120) - pending_size_;
   for (std::size_t i = 0; i < 8; ++i) padding[zeros_end + i] = static_cast<std::uint8_t>(bits >> (56 - 8 * i));
   update(padding, zeros_end + 8);
-  std::string text;
-  for (const std::uint32_t word : state_) {
-    for (int shift = 28; shift >= 0; shift -= 4) text += "0123456789abcdef"[word >> shift & 15];
-  }
+  std::array<std::uint8_t, 32> digest;
+  for (std::size_t i = 0; i < digest.size(); ++i)
+    digest[i] = static_cast<std::uint8_t>(state_[i / 4] >> (24 - 8 * (i % 4)));
   reset();
+  return digest;
+}
+
+std::string Sha256::finish_hex() {
+  std::string text;
+  for (const std::uint8_t byte : finish()) {
+    text += "0123456789abcdef"[byte >> 4];
+    text += "0123456789abcdef"[byte & 15];
+  }
   return text;
 }
+
+std::array<std::uint8_t, 32> sha256(std::string_view text) { return Sha256{}.update(text).finish(); }
 
 std::string sha256_hex(std::string_view text) { return Sha256{}.update(text).finish_hex(); }
 
@@ -99,4 +109,4 @@ std::string sha256_file(const std::filesystem::path& path) {
   return hash.finish_hex();
 }
 
-}  // namespace dooly::results
+}  // namespace dooly::oracle

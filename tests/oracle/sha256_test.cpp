@@ -1,13 +1,16 @@
-#include "results/sha256.hpp"
+#include "oracle/sha256.hpp"
 
 #include <gtest/gtest.h>
 
 #include <fstream>
 
-#include "scratch.hpp"
+#include "test_support/scratch.hpp"
 
-namespace dooly::results {
+namespace dooly::oracle {
 namespace {
+
+using test::message_of;
+using test::Scratch;
 
 // vectors of FIPS 180-2, appendix B, and of the empty message
 constexpr const char* kOfNothing = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
@@ -47,4 +50,4 @@ TEST(Sha256, HashesFiles) {
 }
 
 }  // namespace
-}  // namespace dooly::results
+}  // namespace dooly::oracle
