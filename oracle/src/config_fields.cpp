@@ -115,6 +115,26 @@ double ConfigFields::share_or(std::string_view key, double fallback) const {
   return number;
 }
 
+double ConfigFields::number_or(std::string_view key, double fallback) const {
+  const nlohmann::json* value = find(key);
+  if (value == nullptr) return fallback;
+  const double number = value->is_number() ? value->get<double>() : -1;
+  if (!(number > 0 && number < 1e9)) fail(key, fmt::format("must be a positive number, got {}", shown(*value)));
+  return number;
+}
+
+double ConfigFields::nested_number_or(std::string_view outer, std::string_view key, double fallback) const {
+  const nlohmann::json* object = find(outer);
+  if (object == nullptr || !object->is_object()) return fallback;
+  const auto value = object->find(key);
+  if (value == object->end() || value->is_null()) return fallback;
+  const double number = value->is_number() ? value->get<double>() : -1;
+  if (!(number >= 0 && number < 1e9)) {
+    fail(fmt::format("{}.{}", outer, key), fmt::format("must be a number of at least 0, got {}", shown(*value)));
+  }
+  return number;
+}
+
 std::string ConfigFields::text_or(std::string_view key, std::string_view fallback) const {
   const nlohmann::json* value = find(key);
   if (value == nullptr) return std::string(fallback);

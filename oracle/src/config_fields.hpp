@@ -28,6 +28,9 @@ class ConfigFields {
   std::uint32_t count_or_zero(std::string_view key, std::uint32_t limit) const;
   bool flag_or(std::string_view key, bool fallback) const;
   double share_or(std::string_view key, double fallback) const;  ///< in (0, 1]
+  double number_or(std::string_view key, double fallback) const;  ///< positive
+  /// The same within the object `outer`; `fallback` if either is absent.
+  double nested_number_or(std::string_view outer, std::string_view key, double fallback) const;
   std::string text_or(std::string_view key, std::string_view fallback) const;
   std::vector<std::string> texts(std::string_view key) const;  ///< empty if absent
   std::vector<std::uint32_t> integers(std::string_view key) const;  ///< empty if absent

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <fstream>
 #include <iterator>
+#include <utility>
 
 namespace dooly::oracle {
 
@@ -77,11 +78,31 @@ void read_quantization(const ConfigFields& fields, ModelConfig& model) {
   const auto name = method->get<std::string>();
   if (name == "fp8") {
     model.linear_format = model.expert_format = DType::kFp8;
+    const auto block = config->find("weight_block_size");
+    model.block_scales = block != config->end() && !block->is_null();
   } else if (name == "mxfp4") {
     model.expert_format = DType::kMxfp4;
   } else {
     fields.fail("quantization_config.quant_method", fmt::format("'{}' is not supported; known: fp8, mxfp4", name));
   }
+}
+
+void read_activation(const ConfigFields& fields, const ModelFamily& family, ModelConfig& model) {
+  using Activation = ModelConfig::Activation;
+  constexpr std::pair<std::string_view, Activation> kNames[] = {
+      {"silu", Activation::kSilu},          {"swish", Activation::kSilu},       {"gelu", Activation::kGelu},
+      {"gelu_tanh", Activation::kGeluTanh}, {"gelu_pytorch_tanh", Activation::kGeluTanh},
+      {"gelu_new", Activation::kGeluNew},   {"gelu_fast", Activation::kGeluNew}, {"relu", Activation::kRelu}};
+  const std::string name = fields.text_or(
+      "hidden_activation",
+      fields.text_or("hidden_act", fields.text_or("activation_function", std::string(family.activation))));
+  for (const auto& [known, activation] : kNames) {
+    if (known == name) {
+      model.activation = activation;
+      return;
+    }
+  }
+  fields.fail("hidden_act", fmt::format("'{}' is not supported; known: silu, gelu, gelu_pytorch_tanh, gelu_new, relu", name));
 }
 
 ModelConfig read_common(const ConfigFields& fields, const ModelFamily& family, LayerRules& rules) {
@@ -104,6 +125,7 @@ ModelConfig read_common(const ConfigFields& fields, const ModelFamily& family, L
   read_attention(fields, model, rules);
   read_window(fields, rules);
   read_quantization(fields, model);
+  read_activation(fields, family, model);
   return model;
 }
 

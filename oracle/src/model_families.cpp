@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 // Field defaults and layer rules of each family: its configuration class in the transformers library (v4.57 and v5) and
@@ -78,12 +79,14 @@ void phimoe(const Fields& fields, ModelConfig& model, LayerRules&) {
   model.moe = mixtral_experts(fields);
   model.qkv_bias = model.output_bias = fields.flag_or("attention_bias", false);
   model.lm_head_bias = fields.flag_or("lm_head_bias", false);
-  model.norm_bias = true;
+  model.norm_bias = model.layer_norm = true;
+  model.residual = ModelConfig::Residual::kSeparate;
 }
 
 void minimax(const Fields& fields, ModelConfig& model, LayerRules&) {
   model.moe = mixtral_experts(fields);
   model.moe->router_bias = fields.flag_or("use_routing_bias", false);
+  model.moe->sigmoid_scores = fields.text_or("scoring_func", "softmax") == "sigmoid";
   model.moe->shared_intermediate = fields.count_or_zero("shared_intermediate_size", kMaxWidth);
   if (fields.flag_or("use_qk_norm", false)) model.qk_norm = ModelConfig::QkNorm::kAllHeads;
 }
@@ -93,7 +96,17 @@ void gpt_oss(const Fields& fields, ModelConfig& model, LayerRules& rules) {
   model.moe->router_bias = model.moe->expert_bias = true;
   model.qkv_bias = model.output_bias = fields.flag_or("attention_bias", true);
   model.attention_sinks = true;
+  model.activation = ModelConfig::Activation::kSwigluOai;  // the file says silu
   rules.full_every = fields.size_or({"sliding_window_pattern"}, kMaxLayers, 2);  // where no layer_types are given
+}
+
+/// YaRN sharpens attention: (nope + rope)^-1/2 × (0.1 × mscale_all_dim × ln(factor) + 1)².
+double latent_scale(const Fields& fields, const MlaShape& mla) {
+  const double factor = fields.nested_number_or("rope_scaling", "factor", 1);
+  const double mscale = fields.nested_number_or("rope_scaling", "mscale_all_dim", 0);
+  if (factor <= 1 || mscale == 0) return 0;
+  const double sharper = 0.1 * mscale * std::log(factor) + 1;
+  return sharper * sharper / std::sqrt(double(mla.qk_nope_dim) + mla.qk_rope_dim);
 }
 
 void deepseek(const Fields& fields, ModelConfig& model, LayerRules& rules) {
@@ -110,6 +123,8 @@ void deepseek(const Fields& fields, ModelConfig& model, LayerRules& rules) {
     if (mla.q_lora_rank == 0) fields.fail("q_lora_rank", "needed by the sparse-attention indexer, got none");
   }
   model.mla = mla;
+  model.rope_interleaved = true;
+  model.attention_scale = latent_scale(fields, mla);
   model.rotary_dim = mla.qk_rope_dim;
   rules.attention.kv_heads = 1;
   rules.attention.head_dim = mla.qk_nope_dim + mla.qk_rope_dim;
@@ -121,6 +136,9 @@ void deepseek(const Fields& fields, ModelConfig& model, LayerRules& rules) {
   moe.intermediate = fields.size({"moe_intermediate_size"}, kMaxWidth);
   moe.shared_intermediate = fields.count_or_zero("n_shared_experts", 1024) * moe.intermediate;
   moe.router_bias = fields.text_or("topk_method", "") == "noaux_tc";
+  moe.sigmoid_scores = fields.text_or("scoring_func", moe.router_bias ? "sigmoid" : "softmax") == "sigmoid";
+  moe.groups = fields.size_or({"n_group"}, kMaxExperts, 1);
+  moe.top_groups = fields.size_or({"topk_group"}, kMaxExperts, 1);
   model.moe = moe;
   const std::uint32_t first = fields.count_or_zero("first_k_dense_replace", kMaxLayers);
   const std::uint32_t step = fields.size_or({"moe_layer_freq"}, kMaxLayers, 1);
@@ -140,24 +158,42 @@ void llama4(const Fields& fields, ModelConfig& model, LayerRules& rules) {
   rules.windowed = AttentionKind::kChunkedLocal;
   rules.window = fields.count_or_zero("attention_chunk_size", kMaxTokens);
   rules.full_every = fields.size_or({"no_rope_layer_interval"}, kMaxLayers, 4);
+  model.rope_on_full = false;
+  model.moe->sigmoid_scores = true;
+  model.weightless_qk_norm = fields.flag_or("use_qk_norm", false);
 }
 
 void olmo2(const Fields& fields, ModelConfig& model, LayerRules&) {
   model.qkv_bias = model.output_bias = fields.flag_or("attention_bias", false);
   model.qk_norm = ModelConfig::QkNorm::kAllHeads;
+  model.residual = ModelConfig::Residual::kSeparate;  // norms stand behind attention and MLP
 }
 
 void cohere(const Fields& fields, ModelConfig& model, LayerRules& rules) {
   model.qkv_bias = model.output_bias = fields.flag_or("attention_bias", false);
   model.norms_per_layer = 1;  // attention and MLP run beside each other
+  model.residual = ModelConfig::Residual::kParallel;
+  model.layer_norm = model.rope_interleaved = true;
+  model.rope_on_full = model.family != "cohere2";
   if (fields.flag_or("use_qk_norm", false)) model.qk_norm = ModelConfig::QkNorm::kAllHeads;
   if (model.family == "cohere2") rules.full_every = fields.size_or({"sliding_window_pattern"}, kMaxLayers, 4);
+}
+
+void gemma(const Fields& fields, ModelConfig& model, LayerRules& rules) {
+  llama(fields, model, rules);
+  model.unit_offset_norm = true;
+  // The files say gelu; the model was trained with the tanh approximation, which engines run.
+  if (!fields.has("hidden_activation")) model.activation = ModelConfig::Activation::kGeluTanh;
 }
 
 void gemma2(const Fields& fields, ModelConfig& model, LayerRules& rules) {
   model.qkv_bias = model.output_bias = fields.flag_or("attention_bias", false);
   model.norms_per_layer = 4;
-  model.attention_soft_cap = fields.has("attn_logit_softcapping");
+  model.unit_offset_norm = true;
+  const bool second = model.family == "gemma2";
+  model.attention_soft_cap = fields.number_or("attn_logit_softcapping", second ? 50 : 0);
+  model.logits_soft_cap = fields.number_or("final_logit_softcapping", second ? 30 : 0);
+  model.attention_scale = 1 / std::sqrt(fields.number_or("query_pre_attn_scalar", 256));
   rules.full_every = 2;
   if (rules.window == 0) rules.window = 4096;
 }
@@ -171,6 +207,10 @@ void gemma3(const Fields& fields, ModelConfig& model, LayerRules& rules) {
 /// Dense MLP and experts beside each other; fully attending layers have other heads and use keys as values.
 void gemma4(const Fields& fields, ModelConfig& model, LayerRules& rules) {
   gemma3(fields, model, rules);
+  model.unit_offset_norm = false;
+  model.residual = ModelConfig::Residual::kSeparate;
+  model.attention_scale = 1;
+  model.value_norm = true;
   if (fields.count_or_zero("hidden_size_per_layer_input", kMaxWidth) > 0) {
     fields.fail("hidden_size_per_layer_input", "per-layer embeddings are not supported");
   }
@@ -195,20 +235,23 @@ void phi(const Fields& fields, ModelConfig& model, LayerRules&) {
   model.gated_mlp = false;
   model.qkv_bias = model.output_bias = model.mlp_bias = model.lm_head_bias = true;
   model.norms_per_layer = 1;
-  model.norm_bias = true;
+  model.norm_bias = model.layer_norm = true;
+  model.residual = ModelConfig::Residual::kParallel;
   if (fields.flag_or("qk_layernorm", false)) fields.fail("qk_layernorm", "must be false");
 }
 
 void starcoder2(const Fields& fields, ModelConfig& model, LayerRules&) {
   model.gated_mlp = false;
   model.qkv_bias = model.output_bias = model.mlp_bias = fields.flag_or("use_bias", true);
-  model.norm_bias = true;
+  model.norm_bias = model.layer_norm = true;
+  model.residual = ModelConfig::Residual::kSeparate;
 }
 
 void opt(const Fields& fields, ModelConfig& model, LayerRules&) {
   model.gated_mlp = false;
   model.qkv_bias = model.output_bias = model.mlp_bias = fields.flag_or("enable_bias", true);
-  model.norm_bias = true;
+  model.norm_bias = model.layer_norm = true;
+  model.residual = ModelConfig::Residual::kSeparate;
   model.rotary_dim = 0;
   model.learned_positions = model.max_position + 2;  // two rows for padding
   if (fields.size_or({"word_embed_proj_dim"}, kMaxWidth, model.hidden) != model.hidden) {
@@ -222,10 +265,10 @@ constexpr std::array kFamilies{
     ModelFamily{"deepseek_v2", false, deepseek},
     ModelFamily{"deepseek_v3", false, deepseek},
     ModelFamily{"deepseek_v32", false, deepseek},
-    ModelFamily{"gemma", true, llama},
-    ModelFamily{"gemma2", true, gemma2},
-    ModelFamily{"gemma3_text", true, gemma3},
-    ModelFamily{"gemma4_text", true, gemma4},
+    ModelFamily{"gemma", true, gemma, "gelu_pytorch_tanh"},
+    ModelFamily{"gemma2", true, gemma2, "gelu_pytorch_tanh"},
+    ModelFamily{"gemma3_text", true, gemma3, "gelu_pytorch_tanh"},
+    ModelFamily{"gemma4_text", true, gemma4, "gelu_pytorch_tanh"},
     ModelFamily{"glm_moe_dsa", false, deepseek},
     ModelFamily{"gpt_oss", false, gpt_oss},
     ModelFamily{"internlm", false, llama},
@@ -238,8 +281,8 @@ constexpr std::array kFamilies{
     ModelFamily{"mistral", false, no_bias},
     ModelFamily{"mixtral", false, mixtral},
     ModelFamily{"olmo2", false, olmo2},
-    ModelFamily{"opt", true, opt},
-    ModelFamily{"phi", false, phi},
+    ModelFamily{"opt", true, opt, "relu"},
+    ModelFamily{"phi", false, phi, "gelu_new"},
     ModelFamily{"phi3", false, no_bias},
     ModelFamily{"phimoe", false, phimoe},
     ModelFamily{"qwen", false, qwen1},
@@ -247,7 +290,7 @@ constexpr std::array kFamilies{
     ModelFamily{"qwen2_moe", false, qwen2_moe},
     ModelFamily{"qwen3", false, qwen3},
     ModelFamily{"qwen3_moe", false, qwen3_moe},
-    ModelFamily{"starcoder2", true, starcoder2},
+    ModelFamily{"starcoder2", true, starcoder2, "gelu_pytorch_tanh"},
 };
 
 constexpr std::array<std::pair<std::string_view, std::string_view>, 14> kRefused{{

@@ -34,6 +34,7 @@ struct ModelFamily {
   std::string_view model_type;
   bool tied_embeddings = false;  ///< if the file does not say
   void (*apply)(const ConfigFields& fields, ModelConfig& model, LayerRules& rules) = nullptr;
+  std::string_view activation = "silu";  ///< if the file does not say
 };
 
 /// Sorted by `model_type`.

@@ -60,18 +60,23 @@ inline constexpr std::array kModels{
       "n_routed_experts": 256, "n_shared_experts": 1, "num_experts_per_tok": 8, "first_k_dense_replace": 3,
       "topk_method": "noaux_tc", "num_hidden_layers": 61, "num_attention_heads": 128, "q_lora_rank": 1536,
       "kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128, "vocab_size": 129280,
-      "max_position_embeddings": 163840, "quantization_config": {"quant_method": "fp8"}})"},
+      "max_position_embeddings": 163840, "scoring_func": "sigmoid", "n_group": 8, "topk_group": 4,
+      "rope_scaling": {"type": "yarn", "factor": 40, "mscale_all_dim": 1.0},
+      "quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 128]}})"},
     ShippedModel{"deepseek-ai/DeepSeek-V2-Lite", "hub config.json; arXiv:2405.04434", R"({
       "model_type": "deepseek_v2", "hidden_size": 2048, "intermediate_size": 10944, "moe_intermediate_size": 1408,
       "n_routed_experts": 64, "n_shared_experts": 2, "num_experts_per_tok": 6, "first_k_dense_replace": 1,
       "num_hidden_layers": 27, "num_attention_heads": 16, "kv_lora_rank": 512, "qk_nope_head_dim": 128,
-      "qk_rope_head_dim": 64, "v_head_dim": 128, "vocab_size": 102400, "max_position_embeddings": 163840})"},
+      "qk_rope_head_dim": 64, "v_head_dim": 128, "vocab_size": 102400, "max_position_embeddings": 163840,
+      "rope_scaling": {"type": "yarn", "factor": 40, "mscale_all_dim": 0.707}})"},
     ShippedModel{"deepseek-ai/DeepSeek-V3", "hub config.json; arXiv:2412.19437", R"({
       "model_type": "deepseek_v3", "hidden_size": 7168, "intermediate_size": 18432, "moe_intermediate_size": 2048,
       "n_routed_experts": 256, "n_shared_experts": 1, "num_experts_per_tok": 8, "first_k_dense_replace": 3,
       "topk_method": "noaux_tc", "num_hidden_layers": 61, "num_attention_heads": 128, "q_lora_rank": 1536,
       "kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128, "vocab_size": 129280,
-      "max_position_embeddings": 163840, "quantization_config": {"quant_method": "fp8"}})"},
+      "max_position_embeddings": 163840, "scoring_func": "sigmoid", "n_group": 8, "topk_group": 4,
+      "rope_scaling": {"type": "yarn", "factor": 40, "mscale_all_dim": 1.0},
+      "quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 128]}})"},
     ShippedModel{"facebook/opt-13b", "hub config.json; arXiv:2205.01068", R"({
       "model_type": "opt", "hidden_size": 5120, "ffn_dim": 20480, "num_hidden_layers": 40, "num_attention_heads": 40,
       "vocab_size": 50272, "max_position_embeddings": 2048, "torch_dtype": "float16"})"},
@@ -86,7 +91,8 @@ inline constexpr std::array kModels{
     ShippedModel{"google/gemma-3-27b-it", "hub config.json; arXiv:2503.19786; text part", R"({
       "model_type": "gemma3_text", "hidden_size": 5376, "intermediate_size": 21504, "num_hidden_layers": 62,
       "num_attention_heads": 32, "num_key_value_heads": 16, "head_dim": 128, "vocab_size": 262208,
-      "max_position_embeddings": 131072, "sliding_window": 1024, "sliding_window_pattern": 6})"},
+      "max_position_embeddings": 131072, "sliding_window": 1024, "sliding_window_pattern": 6,
+      "query_pre_attn_scalar": 168})"},
     ShippedModel{"meta-llama/Llama-2-13b-hf", "hub config.json; arXiv:2307.09288", R"({
       "model_type": "llama", "hidden_size": 5120, "intermediate_size": 13824, "num_hidden_layers": 40,
       "num_attention_heads": 40, "vocab_size": 32000, "max_position_embeddings": 4096, "torch_dtype": "float16"})"},

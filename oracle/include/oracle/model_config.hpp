@@ -46,6 +46,9 @@ struct MoeShape {
   bool shared_gate = false;               ///< the shared part has a gate of its own (Qwen2-MoE)
   bool router_bias = false;               ///< one number per expert
   bool expert_bias = false;
+  bool sigmoid_scores = false;   ///< experts are chosen by sigmoid, not softmax, of the router's output
+  std::uint32_t groups = 1;      ///< of experts, of which the best `top_groups` may be chosen from
+  std::uint32_t top_groups = 1;
 };
 
 /// Multi-head latent attention (DeepSeek-V2, arXiv:2405.04434): the cache holds kv_lora_rank + qk_rope_dim numbers a
@@ -74,6 +77,7 @@ struct ModelConfig {
   DType dtype = DType::kBfloat16;  ///< of the checkpoint
   std::optional<DType> linear_format;  ///< quantised linear layers
   std::optional<DType> expert_format;  ///< quantised experts
+  bool block_scales = false;           ///< of fp8 weights: one a block of 128 × 128, not one a tensor or channel
   bool tied_embeddings = false;
   bool gated_mlp = true;  ///< gate and up projections (SwiGLU and kin); false: one up projection
   bool qkv_bias = false;
@@ -81,10 +85,23 @@ struct ModelConfig {
   bool mlp_bias = false;
   bool lm_head_bias = false;
   bool attention_sinks = false;  ///< one learned number per head
-  bool attention_soft_cap = false;
+  double attention_soft_cap = 0;  ///< 0: none
+  double attention_scale = 0;     ///< factor of QKᵀ; 0: head_dim^-1/2
+  double logits_soft_cap = 0;     ///< 0: none
+  enum class Activation : std::uint8_t { kSilu, kGelu, kGeluTanh, kGeluNew, kRelu, kSwigluOai };
+  Activation activation = Activation::kSilu;
   enum class QkNorm : std::uint8_t { kNone, kPerHead, kAllHeads } qk_norm = QkNorm::kNone;
+  bool weightless_qk_norm = false;  ///< per head, without weights (Llama 4)
+  bool value_norm = false;          ///< values are normalised too, without weights (Gemma 4)
+  bool rope_interleaved = false;    ///< pairs of neighbours are rotated, not halves
+  bool rope_on_full = true;         ///< false: fully attending layers have no rotary embedding
   std::uint32_t norms_per_layer = 2;
   bool norm_bias = false;
+  bool layer_norm = false;  ///< norms subtract the mean
+  bool unit_offset_norm = false;  ///< norms multiply with 1 + weight (Gemma)
+  /// How a layer adds to the residual stream: within the following norm, in operations of its own, or both halves at
+  /// once because attention and MLP run side by side.
+  enum class Residual : std::uint8_t { kFused, kSeparate, kParallel } residual = Residual::kFused;
   std::optional<MoeShape> moe;
   std::optional<MlaShape> mla;
   std::vector<LayerShape> layers;  ///< every layer, in order, each with count 1
