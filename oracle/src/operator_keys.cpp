@@ -42,10 +42,17 @@ double rounded(double value) {
   return result;
 }
 
+/// A whole number is written as one, which is how it comes back from JSON.
+Value number(double value) {
+  const double kept = rounded(value);
+  if (kept == std::floor(kept) && std::abs(kept) < 1e15) return static_cast<std::int64_t>(kept);
+  return kept;
+}
+
 void set_scale(OperatorKey& key, double scale, std::uint64_t width) {
   if (scale == 0) return;
   const double usual = rounded(1 / std::sqrt(static_cast<double>(width)));
-  if (rounded(scale) != usual) key.attributes["scale"] = Value(rounded(scale));
+  if (rounded(scale) != usual) key.attributes["scale"] = number(scale);
 }
 
 bool is_wide(std::string_view dtype) { return dtype == "bfloat16" || dtype == "float16" || dtype == "float32"; }
@@ -150,7 +157,7 @@ OperatorKey attention_key(std::string_view q, std::string_view cache, const Atte
   set_count(key, "window", work.window, 0);
   set_count(key, "chunk", work.chunk, 0);
   set_scale(key, work.scale, work.head_dim);
-  if (work.soft_cap != 0) key.attributes["soft_cap"] = Value(rounded(work.soft_cap));
+  if (work.soft_cap != 0) key.attributes["soft_cap"] = number(work.soft_cap);
   set_flag(key, "sinks", work.sinks);
   set_count(key, "block_size", work.block_size, 16);
   return key;

@@ -80,7 +80,7 @@ double RooflineOracle::operator_seconds(const TokenOperator& op, std::uint32_t r
   const double weights = op.weight_bytes * (op.experts ? expert_share : 1);
   const double compute = op.flops_per_row * rows / (peak_flops(gpu_, op.compute) * efficiency.matrix);
   const double memory = (weights + op.bytes_per_row * rows) / (gpu_.memory_bandwidth * efficiency.memory);
-  return op.count * (std::max(compute, memory) + efficiency.kernel_seconds);
+  return op.count * (std::max(compute, memory) + op.kernels * efficiency.kernel_seconds);
 }
 
 RooflineOracle::Row RooflineOracle::token_row(std::uint32_t tokens, double expert_share) const {

@@ -28,7 +28,6 @@ constexpr std::array<Backend, 6> kBackends{{{"fa2", "FLASH_ATTN_2", "fa2-mla"},
                                             {"triton", "TRITON_ATTN", "triton-mla"}}};
 /// FlashAttention 3 has no kernels for wider heads; the engine then takes FlashAttention 4.
 constexpr std::uint32_t kWidestFa3Head = 256;
-constexpr std::uint32_t kScaleBlock = 128;
 
 const Backend& find_backend(const ModelConfig& model, std::string_view name) {
   for (const Backend& backend : kBackends) {
@@ -128,7 +127,6 @@ class Planner {
     const std::uint32_t ep = settings_.expert_parallel;
     if (ep == 1) {
       check_tensor_parallel(model_, tp_);
-      if (model_.moe) check_scale_blocks("an expert", model_.moe->intermediate / tp_, model_.expert_format);
     } else {
       if (!model_.moe) {
         throw OracleError(fmt::format("model {}: expert parallel size {}, but it has no experts", model_.name, ep));
@@ -143,20 +141,6 @@ class Planner {
             model_.name, tp_, model_.moe->experts, ep));
       }
     }
-    for (const LayerShape& layer : model_.layers) {
-      check_scale_blocks("the MLP", layer.intermediate / tp_, model_.linear_format);
-    }
-    if (model_.moe) {
-      check_scale_blocks("the shared experts", model_.moe->shared_intermediate / tp_, model_.linear_format);
-    }
-  }
-
-  void check_scale_blocks(const char* what, std::uint32_t width, const std::optional<DType>& weights) const {
-    if (!model_.block_scales || weights != DType::kFp8 || width % kScaleBlock == 0) return;
-    throw OracleError(
-        fmt::format("model {}: tensor parallel size {} leaves width {} of {} to a GPU, which the {} of its quantisation "
-                    "blocks does not divide",
-                    model_.name, tp_, width, what, kScaleBlock));
   }
 
   PlanBuilder::Format format(const std::optional<DType>& weights) const {

@@ -100,6 +100,15 @@ double absorbed_bytes(const ModelConfig& model, std::uint32_t tp, DType dtype) {
   return elements * bytes_per_element(dtype);
 }
 
+constexpr std::uint32_t kScaleBlock = 128;
+
+void must_keep_scale_blocks(const ModelConfig& model, std::uint32_t tp, const char* what, std::uint32_t width) {
+  if (!model.block_scales || width / tp % kScaleBlock == 0) return;
+  throw OracleError(fmt::format(
+      "model {}: tensor parallel size {} leaves width {} of {} to a GPU, which its quantisation blocks of {} do not divide",
+      model.name, tp, width / tp, what, kScaleBlock));
+}
+
 void must_divide(const ModelConfig& model, std::uint32_t tp, const char* what, std::uint32_t value) {
   if (value % tp == 0) return;
   throw OracleError(
@@ -129,11 +138,15 @@ void check_tensor_parallel(const ModelConfig& model, std::uint32_t tensor_parall
     must_divide(model, tp, "the number of attention heads", layer.attention.heads);
     const std::uint32_t kv_heads = layer.attention.kv_heads;
     if (kv_heads % tp != 0 && tp % kv_heads != 0) must_divide(model, tp, "the number of KV heads", kv_heads);
-    if (!layer.moe) must_divide(model, tp, "the MLP width", layer.intermediate);
+    if (layer.moe) continue;
+    must_divide(model, tp, "the MLP width", layer.intermediate);
+    must_keep_scale_blocks(model, tp, "the MLP", layer.intermediate);
   }
   if (!model.moe) return;
   must_divide(model, tp, "the width of an expert", model.moe->intermediate);
   must_divide(model, tp, "the width of the shared experts", model.moe->shared_intermediate);
+  must_keep_scale_blocks(model, tp, "an expert", model.moe->intermediate);
+  must_keep_scale_blocks(model, tp, "the shared experts", model.moe->shared_intermediate);
 }
 
 WeightCount layer_weights(const ModelConfig& model, const LayerShape& layer, std::uint32_t tensor_parallel) {

@@ -5,7 +5,7 @@
 #include "oracle/model_config.hpp"
 
 #include <cstdint>
-#include <string_view>
+#include <string>
 #include <vector>
 
 namespace dooly::oracle {
@@ -19,13 +19,14 @@ struct ExecutionSettings {
 
 /// One kind of operator whose work depends on the number of rows alone, on one GPU.
 struct TokenOperator {
-  std::string_view name;
+  std::string name;            ///< of the plan's entry
   std::uint32_t count = 1;     ///< how often it runs in a step
   double flops_per_row = 0;
   double weight_bytes = 0;     ///< read once a run; of all local experts for an expert operator
   double bytes_per_row = 0;    ///< activations read and written
   DType compute = DType::kBfloat16;
   bool experts = false;        ///< weights are read as far as tokens hit them (`active_expert_share`)
+  std::uint32_t kernels = 1;   ///< of one run
 };
 
 /// Attention of `layers` equal layers on one GPU.
@@ -51,6 +52,8 @@ struct StepOperators {
   std::uint32_t experts_per_token = 0;
 };
 
+/// What the roofline needs of the model's step plan on one GPU without pipeline or expert parallelism (make_plan).
+/// Latent attention's projections are listed once, for prefill.
 StepOperators step_operators(const ModelConfig& model, const ExecutionSettings& settings);
 
 /// Expected share of `experts` that `tokens` tokens hit, each `experts_per_token` distinct ones at random:

@@ -27,7 +27,8 @@ std::uint64_t parameter_count(const ModelConfig& model);
 /// absorbed copies of the up-projections that the engine keeps.
 std::uint64_t weight_bytes_per_gpu(const ModelConfig& model, std::uint32_t tensor_parallel, DType dtype);
 
-/// Throws OracleError if the engine could not split the model so: heads, KV heads or MLP widths do not divide.
+/// Throws OracleError if the engine could not split the model so: heads, KV heads or MLP widths do not divide,
+/// or blocks of a quantised checkpoint would be cut.
 void check_tensor_parallel(const ModelConfig& model, std::uint32_t tensor_parallel);
 
 std::uint32_t kv_heads_per_gpu(const AttentionShape& attention, std::uint32_t tensor_parallel);
