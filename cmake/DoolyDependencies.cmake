@@ -10,6 +10,7 @@ find_package(Boost REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)  # PkgConfig::zstd
+pkg_check_modules(rocksdb REQUIRED IMPORTED_TARGET rocksdb)  # PkgConfig::rocksdb
 if(NOT TARGET yaml-cpp::yaml-cpp)  # before yaml-cpp 0.8 the target has no namespace
   add_library(yaml-cpp::yaml-cpp ALIAS yaml-cpp)
 endif()

@@ -1,5 +1,6 @@
 #include "strict_json.hpp"
 
+#include "oracle/canonical_json.hpp"
 #include "oracle/oracle_error.hpp"
 
 #include <algorithm>
@@ -8,6 +9,49 @@
 #include <set>
 
 namespace dooly::oracle {
+namespace {
+
+void append_canonically(std::string& out, const nlohmann::json& value);
+
+void append_object(std::string& out, const nlohmann::json& object) {
+  std::vector<const nlohmann::json::object_t::value_type*> members;
+  for (const auto& member : object.get_ref<const nlohmann::json::object_t&>()) members.push_back(&member);
+  std::sort(members.begin(), members.end(),
+            [](const auto* left, const auto* right) { return json_name_less(left->first, right->first); });
+  out += '{';
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    if (i > 0) out += ',';
+    append_json(out, std::string_view(members[i]->first));
+    out += ':';
+    append_canonically(out, members[i]->second);
+  }
+  out += '}';
+}
+
+void append_canonically(std::string& out, const nlohmann::json& value) {
+  if (value.is_object()) return append_object(out, value);
+  if (value.is_string()) return append_json(out, std::string_view(value.get_ref<const std::string&>()));
+  if (value.is_boolean()) return append_json(out, value.get<bool>());
+  if (value.is_number()) return append_json(out, value.get<double>());
+  if (!value.is_array()) {
+    out += "null";
+    return;
+  }
+  out += '[';
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    if (i > 0) out += ',';
+    append_canonically(out, value[i]);
+  }
+  out += ']';
+}
+
+}  // namespace
+
+std::string canonical_form(std::string_view json, std::string_view what) {
+  std::string out;
+  append_canonically(out, parse_strictly(json, what));
+  return out;
+}
 
 nlohmann::json parse_strictly(std::string_view json, std::string_view what) {
   using Event = nlohmann::json::parse_event_t;

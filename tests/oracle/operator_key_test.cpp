@@ -52,7 +52,7 @@ TEST(CanonicalJson, NumbersAreSpeltAsInRfc8785) {  // appendix B of the RFC
   EXPECT_EQ(number(1e23), "1e+23");
   EXPECT_EQ(number(1e21), "1e+21");
   EXPECT_EQ(number(999999999999999700000.0), "999999999999999700000");
-  EXPECT_EQ(number(9.999999999999999e-7), "9.999999999999999e-7");
+  EXPECT_EQ(number(9.999999999999997e-7), "9.999999999999997e-7");
   EXPECT_EQ(number(0.000001), "0.000001");
   EXPECT_EQ(number(333333333.33333325), "333333333.33333325");
   EXPECT_EQ(number(-0.0000033333333333333333), "-0.0000033333333333333333");
@@ -84,6 +84,12 @@ TEST(CanonicalJson, NamesSortByUtf16) {  // section 3.2.3 of the RFC
     for (std::size_t j = 0; j < sorted.size(); ++j) EXPECT_EQ(json_name_less(sorted[i], sorted[j]), i < j) << i << j;
   EXPECT_TRUE(json_name_less("a", "ab"));
   EXPECT_FALSE(json_name_less("ab", "a"));
+}
+
+TEST(CanonicalJson, AnyTextHasACanonicalForm) {
+  EXPECT_EQ(canonical_form(" {\"b\" : [1.0, true,null, {}], \"a\":{\"y\":\"\\u0041\",\"x\":1e2}} ", "text"),
+            R"({"a":{"x":100,"y":"A"},"b":[1,true,null,{}]})");
+  EXPECT_THROW(canonical_form("[1,]", "text"), OracleError);
 }
 
 TEST(OperatorKey, CanonicalFormIsFixedForEver) {  // a change here orphans every store
@@ -142,6 +148,7 @@ std::string spelt_text(std::string_view text, Random& random) {
 
 /// 12 as 12, 12.0, 120e-1, 0.12e2, ...
 std::string spelt_number(const std::string& canonical, Random& random) {
+  if (canonical == "0") return random() % 2 == 0 ? "0" : "-0.0";
   const std::size_t mark = canonical.find('e');
   const std::string digits = canonical.substr(0, mark);
   const int exponent = mark == std::string::npos ? 0 : std::stoi(canonical.substr(mark + 1));
@@ -283,7 +290,8 @@ TEST(OperatorKey, DifferentKeysHaveDifferentForms) {
   for (int i = 0; i < 3000; ++i) {
     const OperatorKey key = random_key(random);
     const auto [at, is_new] = seen.emplace(canonical_json(key), key);
-    if (!is_new) EXPECT_TRUE(same(at->second, key));
+    if (is_new) continue;
+    EXPECT_TRUE(same(at->second, key));
   }
 }
 

@@ -1,0 +1,145 @@
+#include "oracle_store/compare.hpp"
+
+#include "oracle/canonical_json.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <map>
+
+namespace dooly::store {
+namespace {
+
+/// A stream with its next record at hand.
+class Head {
+ public:
+  explicit Head(RecordStream& stream) : stream_(stream) { advance(); }
+  bool at_end() const { return at_end_; }
+  const Record& record() const { return record_; }
+  void advance() { at_end_ = !stream_.next(record_); }
+
+ private:
+  RecordStream& stream_;
+  Record record_;
+  bool at_end_ = false;
+};
+
+/// Keys seen so far: they come before the samples.
+class Keys {
+ public:
+  void see(const Record& record) {
+    if (const auto* key = std::get_if<KeyRecord>(&record)) keys_.emplace(key->signature, key->key);
+  }
+  const oracle::OperatorKey* of(const Record& record) const {
+    const auto* sample = std::get_if<SampleRecord>(&record);
+    if (sample == nullptr) return nullptr;
+    const auto found = keys_.find(sample->signature);
+    return found == keys_.end() ? nullptr : &found->second;
+  }
+
+ private:
+  std::map<oracle::Signature, oracle::OperatorKey> keys_;
+};
+
+std::string number_text(double value) {
+  std::string out;
+  oracle::append_json(out, value);
+  return out;
+}
+
+std::string sample_changes(const oracle::Sample& left, const oracle::Sample& right) {
+  std::vector<std::string> changes;
+  const auto figure = [&](const char* name, double before, double after) {
+    if (before == after) return;
+    std::string text = fmt::format("{} {} -> {}", name, number_text(before), number_text(after));
+    if (before != 0) text += fmt::format(" ({:+.1f} %)", (after / before - 1) * 100);
+    changes.push_back(std::move(text));
+  };
+  const auto word = [&](const char* name, std::string_view before, std::string_view after) {
+    if (before != after) changes.push_back(fmt::format("{} '{}' -> '{}'", name, before, after));
+  };
+  word("status", status_name(left.status), status_name(right.status));
+  figure("median_s", left.median_s, right.median_s);
+  figure("mean_s", left.mean_s, right.mean_s);
+  figure("std_s", left.std_s, right.std_s);
+  figure("min_s", left.min_s, right.min_s);
+  figure("p10_s", left.p10_s, right.p10_s);
+  figure("p90_s", left.p90_s, right.p90_s);
+  figure("count", left.count, right.count);
+  word("kernel_family", left.kernel_family, right.kernel_family);
+  word("kernels", fmt::format("{}", fmt::join(left.kernels, " ")), fmt::format("{}", fmt::join(right.kernels, " ")));
+  figure("sm_clock_mhz", left.sm_clock_mhz, right.sm_clock_mhz);
+  figure("power_w", left.power_w, right.power_w);
+  figure("temperature_c", left.temperature_c, right.temperature_c);
+  word("note", left.note, right.note);
+  return fmt::format("{}", fmt::join(changes, ", "));
+}
+
+}  // namespace
+
+std::string difference_text(const Difference& difference) {
+  if (difference.right == nullptr) return "- " + title(*difference.left, difference.key);
+  if (difference.left == nullptr) return "+ " + title(*difference.right, difference.key);
+  const std::string head = "~ " + title(*difference.left, difference.key) + ": ";
+  const auto* left = std::get_if<SampleRecord>(difference.left);
+  const auto* right = std::get_if<SampleRecord>(difference.right);
+  return head + (left != nullptr && right != nullptr ? sample_changes(left->sample, right->sample) : "contents differ");
+}
+
+DiffCounts diff(RecordStream& left, RecordStream& right, const std::function<void(const Difference&)>& report) {
+  DiffCounts counts;
+  Keys keys;
+  Head l(left), r(right);
+  while (!l.at_end() || !r.at_end()) {
+    const auto order = l.at_end()   ? std::strong_ordering::greater
+                       : r.at_end() ? std::strong_ordering::less
+                                    : compare_identity(l.record(), r.record());
+    if (order <= 0) keys.see(l.record());
+    if (order >= 0) keys.see(r.record());
+    if (order == 0 && l.record() == r.record()) {
+      ++counts.equal;
+    } else {
+      ++(order < 0 ? counts.only_left : order > 0 ? counts.only_right : counts.differ);
+      const Record* const on_left = order <= 0 ? &l.record() : nullptr;
+      const Record* const on_right = order >= 0 ? &r.record() : nullptr;
+      report({on_left, on_right, keys.of(on_left != nullptr ? *on_left : *on_right)});
+    }
+    if (order <= 0) l.advance();
+    if (order >= 0) r.advance();
+  }
+  return counts;
+}
+
+MergeCounts merge(const std::vector<RecordStream*>& inputs, Prefer prefer,
+                  const std::function<void(const Record&)>& take,
+                  const std::function<void(const Difference&)>& report) {
+  MergeCounts counts;
+  Keys keys;
+  std::vector<Head> heads;
+  for (RecordStream* input : inputs) heads.emplace_back(*input);
+  for (;;) {
+    const Head* first = nullptr;  // of the heads with the least identity, the earliest
+    for (const Head& head : heads)
+      if (!head.at_end() && (first == nullptr || compare_identity(head.record(), first->record()) < 0)) first = &head;
+    if (first == nullptr) return counts;
+    keys.see(first->record());
+    const Head* chosen = first;
+    std::vector<Head*> same;
+    bool conflict = false;
+    for (Head& head : heads) {
+      if (head.at_end() || compare_identity(head.record(), first->record()) != 0) continue;
+      same.push_back(&head);
+      if (head.record() == first->record()) continue;
+      conflict = true;
+      report({&first->record(), &head.record(), keys.of(first->record())});
+    }
+    if (prefer == Prefer::kLast) chosen = same.back();
+    ++counts.records;
+    counts.shared += same.size() > 1 && !conflict;
+    counts.conflicts += conflict;
+    take(chosen->record());
+    for (Head* head : same) head->advance();
+  }
+}
+
+}  // namespace dooly::store

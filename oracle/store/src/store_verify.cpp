@@ -1,0 +1,190 @@
+#include "file_seal.hpp"
+#include "oracle/canonical_json.hpp"
+#include "oracle/oracle_error.hpp"
+#include "oracle_store/signature_store.hpp"
+#include "record_codec.hpp"
+#include "store_impl.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace dooly::store {
+namespace {
+
+/// Reads a whole database, record by record, and notes what is wrong.
+class Verification {
+ public:
+  explicit Verification(const Database& database) : database_(database) {}
+
+  std::vector<Damage> run() {
+    for (const Family family : kFamilies) {
+      family_ = family;
+      read_family();
+    }
+    end_series();
+    return std::move(damages_);
+  }
+
+ private:
+  void note(std::string record, std::string what) {
+    damages_.push_back({std::string(family_name(family_)), std::move(record), std::move(what)});
+  }
+
+  void read_family() {
+    const auto at = database_.scan(family_, true);
+    std::string last;  // key of the last record that could be read
+    bool any = false;
+    at->SeekToFirst();
+    for (;;) {
+      for (; at->Valid(); at->Next()) {
+        last.assign(view(at->key()));
+        any = true;
+        check(last, view(at->value()));
+      }
+      if (at->status().ok()) return;
+      const std::string why = at->status().ToString();
+      if (!step_over(*at, last)) {
+        note(gap(any, last, nullptr), why);
+        return;
+      }
+      const std::string next = at->Valid() ? std::string(view(at->key())) : std::string();
+      note(gap(any, last, at->Valid() ? &next : nullptr), why);
+    }
+  }
+
+  /// Moves `at` to the first record behind a damaged block that starts somewhere after `last`: keys further and further
+  /// on are tried until one can be read, and from there back. False: nothing behind it can be read.
+  bool step_over(rocksdb::Iterator& at, const std::string& last) {
+    std::string start = last;
+    start.resize(std::max<std::size_t>(start.size(), family_ == Family::kSample ? kSampleKeySize : 32), '\0');
+    for (std::size_t position = start.size(); position-- > 0;) {
+      for (unsigned step = 1; step < 256; step *= 2) {
+        const unsigned byte = static_cast<unsigned char>(start[position]) + step;
+        if (byte > 255) break;
+        std::string candidate = start.substr(0, position + 1);
+        candidate[position] = static_cast<char>(byte);
+        at.Seek(slice(candidate));
+        if (at.status().ok()) return back_to_first_readable(at, candidate, last);
+      }
+    }
+    return false;
+  }
+
+  bool back_to_first_readable(rocksdb::Iterator& at, const std::string& candidate, const std::string& last) {
+    std::string first = candidate;
+    if (!at.Valid()) at.SeekToLast();
+    while (at.Valid() && view(at.key()) > last) {
+      first.assign(view(at.key()));
+      at.Prev();
+    }
+    at.Seek(slice(first));
+    return at.status().ok();
+  }
+
+  std::string gap(bool any, const std::string& last, const std::string* next) const {
+    if (!any && next == nullptr) return "all records";
+    return "records after " + (any ? readable(last) : "the start") + " and before " +
+           (next != nullptr ? readable(*next) : "the end");
+  }
+
+  const oracle::OperatorKey* key_of(const oracle::Signature& signature) const {
+    const auto known = keys_.find(std::string(bytes_of(signature)));
+    return known == keys_.end() ? nullptr : &known->second;
+  }
+
+  std::string readable(const std::string& key) const {
+    switch (family_) {
+      case Family::kSample: {
+        SampleRecord record;
+        if (!decode_sample_key(key, record.environment_id, record.signature, record.sample)) break;
+        return title(record, key_of(record.signature));
+      }
+      case Family::kEnv: return "environment " + hex_of(key);
+      case Family::kSignature: return "operator " + hex_of(key);
+      case Family::kPlan:
+      case Family::kComm:
+      case Family::kMeta: return std::string(family_name(family_)) + " " + key;
+      case Family::kJournal: break;
+    }
+    return std::string(family_name(family_)) + " " + hex_of(key);
+  }
+
+  void check(const std::string& key, std::string_view value) {
+    std::string_view payload;
+    if (!open_value(value, family_name(family_), key, payload)) return note(readable(key), "its checksum differs");
+    try {
+      switch (family_) {
+        case Family::kEnv: environments_.emplace(key, parsed_environment(key, payload)); break;
+        case Family::kSignature: keys_.emplace(key, parsed_key(key, payload)); break;
+        case Family::kSample: check_sample(key, payload); break;
+        case Family::kPlan:
+        case Family::kComm:
+        case Family::kJournal: oracle::canonical_form(payload, "document"); break;
+        case Family::kMeta: break;
+      }
+    } catch (const std::runtime_error& error) {
+      note(readable(key), error.what());
+    }
+  }
+
+  void check_sample(const std::string& key, std::string_view payload) {
+    parse_sample(key, payload, sample_);
+    if (const std::string fault = fault_of(sample_.sample); !fault.empty()) note(readable(key), fault);
+    const std::string series = key.substr(0, 64);
+    if (series != series_) begin_series(series, key);
+    if (!sample_.sample.kernel_family.empty()) ran_.insert(sample_.sample.kernel_family);
+  }
+
+  void begin_series(const std::string& series, const std::string& key) {
+    end_series();
+    series_ = series;
+    if (!environments_.contains(series.substr(0, 32))) note(readable(key), "its environment is not in the store");
+    if (!keys_.contains(series.substr(32))) note(readable(key), "its operator is not in the store");
+  }
+
+  /// One signature is one implementation: samples of two mean that an attribute is missing in the key.
+  void end_series() {
+    if (ran_.size() > 1) {
+      family_ = Family::kSample;
+      const auto key = keys_.find(series_.substr(32));
+      note(fmt::format("samples of {} ({}) in environment {}", hex_of(series_.substr(32)).substr(0, 12),
+                       key != keys_.end() ? title(key->second) : "operator not known",
+                       hex_of(series_.substr(0, 32)).substr(0, 12)),
+           fmt::format("ran different kernel families: {}", fmt::join(ran_, ", ")));
+    }
+    ran_.clear();
+  }
+
+  const Database& database_;
+  Family family_ = Family::kMeta;
+  std::vector<Damage> damages_;
+  std::map<std::string, oracle::Environment> environments_;  ///< by the bytes of their keys
+  std::map<std::string, oracle::OperatorKey> keys_;
+  SampleRecord sample_;
+  std::string series_;           ///< environment and signature of the samples being read
+  std::set<std::string> ran_;    ///< kernel families of that series
+};
+
+}  // namespace
+
+std::vector<Damage> SignatureStore::verify() const { return Verification(impl_->database).run(); }
+
+std::vector<Damage> SignatureStore::verify(const std::filesystem::path& directory) {
+  std::vector<Damage> damages = FileSeal::check(directory);
+  try {
+    const SignatureStore store = open(directory, Mode::kRead);
+    for (Damage& damage : store.verify()) damages.push_back(std::move(damage));
+  } catch (const StoreDamaged& error) {
+    damages.push_back({"file", directory.string(), error.what()});
+  } catch (const StoreError& error) {
+    if (damages.empty()) throw;  // no store: another matter than a damaged one
+    damages.push_back({"file", directory.string(), error.what()});
+  }
+  return damages;
+}
+
+}  // namespace dooly::store

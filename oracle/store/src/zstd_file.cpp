@@ -1,0 +1,119 @@
+#include "zstd_file.hpp"
+
+#include "oracle_store/store_error.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace dooly::store {
+namespace {
+
+constexpr int kLevel = 9;
+
+std::string reason() { return std::strerror(errno); }
+
+}  // namespace
+
+ZstdOutput::ZstdOutput(std::filesystem::path path)
+    : path_(std::move(path)), temporary_(path_.string() + ".tmp"), file_(std::fopen(temporary_.c_str(), "wb")),
+      context_(ZSTD_createCCtx()), buffer_(ZSTD_CStreamOutSize()) {
+  if (!file_) throw StoreError(temporary_.string() + ": cannot be written: " + reason());
+  ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_compressionLevel, kLevel);
+  ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_checksumFlag, 1);
+}
+
+ZstdOutput::~ZstdOutput() {
+  if (!file_) return;
+  file_.reset();
+  std::error_code ignored;
+  std::filesystem::remove(temporary_, ignored);
+}
+
+void ZstdOutput::compress(std::string_view bytes, ZSTD_EndDirective directive) {
+  ZSTD_inBuffer in{bytes.data(), bytes.size(), 0};
+  for (std::size_t rest = 1; rest != 0 || in.pos < in.size;) {
+    ZSTD_outBuffer out{buffer_.data(), buffer_.size(), 0};
+    rest = ZSTD_compressStream2(context_.get(), &out, &in, directive);
+    if (ZSTD_isError(rest)) throw StoreError(path_.string() + ": cannot be compressed: " + ZSTD_getErrorName(rest));
+    if (std::fwrite(buffer_.data(), 1, out.pos, file_.get()) != out.pos)
+      throw StoreError(path_.string() + ": cannot be written: " + reason());
+    if (directive == ZSTD_e_continue && in.pos == in.size) return;
+  }
+}
+
+void ZstdOutput::write(std::string_view bytes) { compress(bytes, ZSTD_e_continue); }
+
+void ZstdOutput::commit() {
+  compress({}, ZSTD_e_end);
+  if (std::fflush(file_.get()) != 0 || ::fsync(::fileno(file_.get())) != 0)
+    throw StoreError(path_.string() + ": cannot be written: " + reason());
+  file_.reset();
+  std::error_code error;
+  std::filesystem::rename(temporary_, path_, error);
+  if (error) throw StoreError(path_.string() + ": cannot be written: " + error.message());
+}
+
+LineInput::LineInput(std::filesystem::path path)
+    : path_(std::move(path)), file_(std::fopen(path_.c_str(), "rb")), input_(ZSTD_DStreamInSize()), text_(1 << 18) {
+  if (!file_) throw StoreError(path_.string() + ": cannot be read: " + reason());
+  in_ = {input_.data(), std::fread(input_.data(), 1, input_.size(), file_.get()), 0};
+  if (std::ferror(file_.get())) throw StoreError(path_.string() + ": cannot be read: " + reason());
+  is_compressed_ = in_.size >= 4 && std::memcmp(input_.data(), "\x28\xb5\x2f\xfd", 4) == 0;
+  if (is_compressed_) context_.reset(ZSTD_createDCtx());
+}
+
+/// More text behind `end_`; false at the end of the file.
+bool LineInput::fill() {
+  for (;;) {
+    if (in_.pos == in_.size) {
+      in_ = {input_.data(), std::fread(input_.data(), 1, input_.size(), file_.get()), 0};
+      if (std::ferror(file_.get())) throw StoreError(path_.string() + ": cannot be read: " + reason());
+      if (in_.size == 0) {
+        if (frame_rest_ != 0) fail("the file is cut off");
+        return false;
+      }
+    }
+    if (end_ == text_.size()) text_.resize(2 * text_.size());
+    if (!is_compressed_) {
+      const std::size_t taken = std::min(in_.size - in_.pos, text_.size() - end_);
+      std::memcpy(text_.data() + end_, input_.data() + in_.pos, taken);
+      in_.pos += taken, end_ += taken;
+      return true;
+    }
+    ZSTD_outBuffer out{text_.data(), text_.size(), end_};
+    frame_rest_ = ZSTD_decompressStream(context_.get(), &out, &in_);
+    if (ZSTD_isError(frame_rest_)) fail(fmt::format("cannot be decompressed: {}", ZSTD_getErrorName(frame_rest_)));
+    const bool got = out.pos > end_;
+    end_ = out.pos;
+    if (got) return true;
+  }
+}
+
+bool LineInput::next(std::string_view& line) {
+  for (std::size_t searched = 0;;) {
+    const char* const from = text_.data() + begin_;
+    if (const void* found = std::memchr(from + searched, '\n', end_ - begin_ - searched)) {
+      line = {from, static_cast<std::size_t>(static_cast<const char*>(found) - from)};
+      begin_ += line.size() + 1;
+      ++line_number_;
+      return true;
+    }
+    searched = end_ - begin_;
+    std::memmove(text_.data(), from, searched);
+    begin_ = 0, end_ = searched;
+    if (fill()) continue;
+    if (end_ == 0) return false;
+    ++line_number_;
+    fail("the last line has no end");
+  }
+}
+
+void LineInput::fail(std::string_view what) const {
+  throw StoreDamaged(fmt::format("{}:{}: {}", path_.string(), line_number_, what));
+}
+
+}  // namespace dooly::store
