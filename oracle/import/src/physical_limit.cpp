@@ -1,0 +1,162 @@
+#include "physical_limit.hpp"
+
+#include "oracle/operators.hpp"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <string_view>
+#include <utility>
+
+namespace dooly::import_ {
+namespace {
+
+using oracle::OperatorKey;
+using oracle::SamplePoint;
+
+struct Work {
+  double flops = 0;
+  double bytes = 0;
+  std::string_view compute;  ///< type of the products
+};
+
+double element_bytes(std::string_view dtype) {
+  if (dtype == "float32") return 4;
+  if (dtype == "fp8" || dtype == "fp8_block" || dtype == "int8") return 1;
+  if (dtype == "int4" || dtype == "mxfp4") return 0.5;
+  return 2;
+}
+
+double peak(const oracle::Gpu& gpu, std::string_view dtype) {
+  if (dtype == "float32") return std::max(gpu.flops_32, gpu.flops_16);  // may run as TF32
+  if (element_bytes(dtype) == 1 && dtype != "float32") return std::max(gpu.flops_8, 2 * gpu.flops_16);
+  return gpu.flops_16;
+}
+
+double d(std::uint64_t value) { return static_cast<double>(value); }
+
+std::uint64_t whole_attribute(const OperatorKey& key, const char* name) {
+  const auto found = key.attributes.find(name);
+  if (found == key.attributes.end()) return 0;
+  const auto* value = std::get_if<std::int64_t>(&found->second);
+  return value != nullptr && *value > 0 ? static_cast<std::uint64_t>(*value) : 0;
+}
+
+Work linear(const OperatorKey& key, const SamplePoint& point) {
+  const double m = d(point[0]), k = d(key.dims[0]), n = d(key.dims[1]);
+  return {2 * m * k * n,
+          k * n * element_bytes(key.dtypes[1]) + m * k * element_bytes(key.dtypes[0]) +
+              m * n * element_bytes(key.dtypes[2]),
+          key.dtypes[1]};
+}
+
+/// `reads_and_writes` passes over rows of dims[0].
+Work rows(const OperatorKey& key, const SamplePoint& point, double reads_and_writes) {
+  return {0, d(point[0]) * d(key.dims[0]) * reads_and_writes * element_bytes(key.dtypes[0]), "float32"};
+}
+
+struct AttentionSum {
+  double pairs = 0, queries = 0, kv_tokens = 0;
+};
+
+void add_sequences(AttentionSum& sum, std::uint64_t window, double count, std::uint64_t context, std::uint64_t query) {
+  using oracle::AttentionKind;
+  const AttentionKind kind = window > 0 ? AttentionKind::kSlidingWindow : AttentionKind::kFull;
+  const auto reach = static_cast<std::uint32_t>(window);
+  sum.pairs += count * oracle::attended_pairs(kind, reach, context, query);
+  sum.kv_tokens += count * oracle::attended_tokens(kind, reach, context, query);
+  sum.queries += count * d(query);
+}
+
+AttentionSum attention_sum(const OperatorKey& key, const SamplePoint& point) {
+  const std::uint64_t window = whole_attribute(key, "window");
+  AttentionSum sum;
+  add_sequences(sum, window, d(point[0]), point[2], point[1]);
+  const std::uint64_t longer = std::min(point[5], point[3]);
+  if (point[3] > longer) add_sequences(sum, window, d(point[3] - longer), point[4], 1);
+  if (longer > 0) add_sequences(sum, window, d(longer), point[6], 1);
+  return sum;
+}
+
+Work attention(const OperatorKey& key, const SamplePoint& point) {
+  if (key.attributes.contains("chunk")) return {};
+  const double heads = d(key.dims[0]), kv_heads = d(key.dims[1]), head_dim = d(key.dims[2]);
+  const AttentionSum sum = attention_sum(key, point);
+  return {4 * heads * head_dim * sum.pairs,
+          2 * kv_heads * head_dim * element_bytes(key.dtypes[1]) * sum.kv_tokens +
+              2 * heads * head_dim * element_bytes(key.dtypes[0]) * sum.queries,
+          key.dtypes[1]};
+}
+
+Work mla_attention(const OperatorKey& key, const SamplePoint& point) {
+  if (key.attributes.contains("top_k")) return {};
+  const AttentionSum sum = attention_sum(key, point);
+  const double heads = d(key.dims[0]), nope = d(key.dims[2]), rope = d(key.dims[3]), v = d(key.dims[4]);
+  return {2 * heads * (nope + rope + v) * sum.pairs,
+          (d(key.dims[1]) + rope) * element_bytes(key.dtypes[1]) * sum.kv_tokens, key.dtypes[1]};
+}
+
+Work experts(const OperatorKey& key, const SamplePoint& point) {
+  const double hidden = d(key.dims[0]), width = d(key.dims[1]), local = d(key.dims[2]), top_k = d(key.dims[3]);
+  const auto gated = key.attributes.find("gated");
+  const double matrices = gated != key.attributes.end() && gated->second == OperatorKey::Value(false) ? 2 : 3;
+  const bool all_here = !key.attributes.contains("experts");
+  const double active = point[1] > 0 ? d(point[1]) : (all_here ? std::min(top_k, local) : 0);
+  return {all_here ? 2 * matrices * d(point[0]) * top_k * hidden * width : 0,
+          active * matrices * hidden * width * element_bytes(key.dtypes[1]), key.dtypes[1]};
+}
+
+Work heads_twice(const OperatorKey& key, const SamplePoint& point) {
+  const double width = d(key.dims[0] + key.dims[1]) * d(key.dims[2]);
+  return {0, 2 * d(point[0]) * width * element_bytes(key.dtypes[0]), "float32"};
+}
+
+using Rule = std::function<Work(const OperatorKey&, const SamplePoint&)>;
+
+const Rule* rule_for(std::string_view kind) {
+  static const std::array<std::pair<std::string_view, Rule>, 13> rules{{
+      {"linear", linear},
+      {"attention", attention},
+      {"mla_attention", mla_attention},
+      {"moe_experts", experts},
+      {"qk_norm", heads_twice},
+      {"rope", heads_twice},
+      {"rms_norm", [](const auto& key, const auto& point) { return rows(key, point, 2); }},
+      {"layer_norm", [](const auto& key, const auto& point) { return rows(key, point, 2); }},
+      {"silu_and_mul", [](const auto& key, const auto& point) { return rows(key, point, 3); }},
+      {"gelu_and_mul", [](const auto& key, const auto& point) { return rows(key, point, 3); }},
+      {"gelu", [](const auto& key, const auto& point) { return rows(key, point, 2); }},
+      {"relu", [](const auto& key, const auto& point) { return rows(key, point, 2); }},
+      {"add", [](const auto& key, const auto& point) { return rows(key, point, 3); }},
+  }};
+  for (const auto& [name, rule] : rules)
+    if (name == kind) return &rule;
+  return nullptr;
+}
+
+bool is_collective(std::string_view kind) {
+  return kind == "all_reduce" || kind == "all_gather" || kind == "reduce_scatter" || kind == "all_to_all" ||
+         kind == "send_recv";
+}
+
+/// What one rank receives at least.
+double received_bytes(const OperatorKey& key, const SamplePoint& point) {
+  const double bytes = d(point[0]), ranks = std::max(2.0, d(key.dims[0]));
+  if (key.kind == "send_recv") return bytes;
+  if (key.kind == "all_gather") return bytes * (ranks - 1);
+  return bytes * (ranks - 1) / ranks;
+}
+
+}  // namespace
+
+std::optional<double> physical_limit_s(const OperatorKey& key, const SamplePoint& point, const oracle::Gpu& gpu) {
+  if (is_collective(key.kind)) return received_bytes(key, point) / gpu.link_bandwidth;
+  const Rule* rule = rule_for(key.kind);
+  if (rule == nullptr) return std::nullopt;
+  const Work work = (*rule)(key, point);
+  constexpr double kLastLevelCache = 128.0 * 1024 * 1024;
+  const double compute = work.flops > 0 ? work.flops / peak(gpu, work.compute) : 0;
+  return std::max(compute, std::max(0.0, work.bytes - kLastLevelCache) / gpu.memory_bandwidth);
+}
+
+}  // namespace dooly::import_

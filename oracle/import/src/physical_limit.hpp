@@ -1,0 +1,20 @@
+#pragma once
+
+#include "oracle/gpu.hpp"
+#include "oracle/operator_key.hpp"
+#include "oracle/sample.hpp"
+
+#include <optional>
+
+namespace dooly::import_ {
+
+/// No device of this kind can be faster: the larger of FLOPs over peak, and of bytes beyond what a last-level cache may
+/// keep from an earlier repetition (128 MiB, the largest that ships) over memory bandwidth; for collectives what each
+/// rank has to receive over the bandwidth of its links. Empty for kinds whose work is not known.
+std::optional<double> physical_limit_s(const oracle::OperatorKey& key, const oracle::SamplePoint& point,
+                                       const oracle::Gpu& gpu);
+
+/// Measured clocks pass the data sheet's a little: only what is faster than this part of the limit is impossible.
+constexpr double kLimitShare = 0.9;
+
+}  // namespace dooly::import_
