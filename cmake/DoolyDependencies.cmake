@@ -9,6 +9,7 @@ find_package(CLI11 REQUIRED)
 find_package(Boost REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(SQLite3 REQUIRED)
+find_package(Eigen3 REQUIRED NO_MODULE)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)  # PkgConfig::zstd
 pkg_check_modules(rocksdb REQUIRED IMPORTED_TARGET rocksdb)  # PkgConfig::rocksdb

@@ -28,8 +28,8 @@ class LatencyOracle {
   /// Cost of receiving a request of `prompt_tokens`.
   virtual RequestCost request_cost(std::uint32_t prompt_tokens) const = 0;
 
-  /// Weight that `DeviceState::sustained` moves towards while the device is busy, and the time constant of that
-  /// movement, seconds. {0, 0}: this oracle has one regime.
+  /// `DeviceState::sustained` moves towards sustained_when_busy × StepCost::compute_share while the device is busy and
+  /// towards 0 while it idles, with this time constant, seconds. {0, 0}: this oracle has one regime.
   struct ClockModel {
     double sustained_when_busy = 0;
     double time_constant = 0;
@@ -39,12 +39,17 @@ class LatencyOracle {
   /// What all steps of a decode run have in common.
   struct DecodeRun {
     HostTime host;
-    Provenance share;         ///< of the device time; one of them is 1, or all are 0
+    Provenance share;         ///< of the device time; they add up to 1, or all are 0
     double stated_error = 0;
+    double compute_share = 1;
+    double per_sustained_s = 0;  ///< see below
+    std::uint32_t steps = 0xffffffff;  ///< so many of `device_s` were answered, at least 1; default: all
   };
   /// Costs of consecutive decode-only steps of the same requests, each step one token further than the one before:
-  /// `device_s[i]` is cost() of the i-th step's DeviceTime::total(), bit for bit, and host times and provenance are
-  /// those that `run` says. False: this oracle (or batch) has no such short way; ask cost().
+  /// `device_s[i]` + sustained × `per_sustained_s` is cost() of the i-th step's DeviceTime::total(), bit for bit, and
+  /// host times, provenance (share × total), error and compute share are those that `run` says. An oracle answers fewer
+  /// steps than asked where the next would have other shares. False: this oracle (or batch) has no such short way; ask
+  /// cost().
   virtual bool decode_run(const BatchShape& first, std::span<double> device_s, DecodeRun& run) const {
     (void)first;
     (void)device_s;

@@ -21,7 +21,13 @@ struct LaunchTerm {
   }
 };
 
-/// Host times of a serving machine, seconds. Every number has a name in scenarios (`platform_terms()`).
+/// What the power cap does to computing.
+struct ClockTerms {
+  double slowdown = 0;       ///< seconds more for each second of computing at the sustained clock
+  double time_constant = 0;  ///< seconds in which a device under load gets there; 0: it stays cool
+};
+
+/// Host times of a serving machine, and its devices' clock, seconds. Every number has a name in scenarios (`platform_terms()`).
 struct Platform {
   std::string name = "none";
   double schedule = 0, schedule_per_request = 0;
@@ -33,6 +39,7 @@ struct Platform {
   double delivery_single = 0;  ///< delivery of a step that yields one token
   double input = 0, input_per_1000_tokens = 0;
   double hashing_per_1000_tokens = 0;
+  ClockTerms clock;
 };
 
 /// One number of a platform: its key and what it means.

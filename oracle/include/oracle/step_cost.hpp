@@ -37,6 +37,9 @@ struct StepCost {
   HostTime host;
   Provenance provenance;
   double stated_error = 0;  ///< relative error the oracle claims for device.total(); 0 if it claims none
+  /// Share of the device time that the matrix units would need at their peak: how far the step drives the device into
+  /// its sustained clock. 1 if the oracle does not tell.
+  double compute_share = 1;
 };
 
 /// Host time that a request costs before the engine loop can read it, seconds.

@@ -158,7 +158,7 @@ void Replica::launch(Batch& batch) {
   batch.update_s = cost.host.update;
   batch.delivery_s = cost.host.delivery;
   batch.device_s = empty ? 0 : cost.device.total();
-  advance_clock_regime(times.ready_s - std::max(device_end_s_, batch.start_s), batch.device_s);
+  advance_clock_regime(times.ready_s - std::max(device_end_s_, batch.start_s), batch.device_s, cost.compute_share);
   host_s_ = times.launched_s;
   device_end_s_ = times.ready_s;
   account_blocks(batch.start_s);
@@ -167,16 +167,16 @@ void Replica::launch(Batch& batch) {
   if (listener_ != nullptr) batch.cost = cost;
 }
 
-/// The device's regime moves towards `sustained_when_busy` while it computes and back while it idles. First-order lag
-/// in the rational form dt / (tau + dt), which every processor computes alike.
-void Replica::advance_clock_regime(double elapsed_s, double busy_s) {
+/// The device's regime moves towards `sustained_when_busy` × the compute share while it computes and back while it
+/// idles. First-order lag in the rational form dt / (tau + dt), which every processor computes alike.
+void Replica::advance_clock_regime(double elapsed_s, double busy_s, double compute_share) {
   if (clock_model_.time_constant <= 0) return;
   const auto move = [&](double target, double seconds) {
     if (seconds > 0)
       device_.sustained += (target - device_.sustained) * seconds / (clock_model_.time_constant + seconds);
   };
   move(0, elapsed_s - busy_s);
-  move(clock_model_.sustained_when_busy, busy_s);
+  move(clock_model_.sustained_when_busy * compute_share, busy_s);
 }
 
 void Replica::read_result() {
@@ -282,6 +282,7 @@ std::uint32_t Replica::steps_with_blocks(std::uint32_t steps) const {
 void Replica::plan_ahead() {
   ahead_.clear();
   ahead_costs_.clear();
+  ahead_sustained_.clear();
   ahead_first_ = 0;
   std::uint32_t steps = engine_.light_steps(kAheadAtMost);
   if (steps > 0) steps = steps_with_blocks(steps);
@@ -289,9 +290,10 @@ void Replica::plan_ahead() {
   const double stop_s = inbox_.empty() ? kNever : inbox_.front().ready_s;
   ahead_shape_ = engine_.light_shape(0);
   ahead_device_s_.resize(steps);
-  ahead_is_run_ = clock_model_.time_constant <= 0 && oracle_.decode_run(ahead_shape_, ahead_device_s_, ahead_run_);
+  ahead_is_run_ = oracle_.decode_run(ahead_shape_, ahead_device_s_, ahead_run_);
   if (ahead_is_run_) {
-    plan_run(steps, stop_s);
+    steps = std::min(steps, ahead_run_.steps);
+    clock_model_.time_constant > 0 ? plan_run_warming(steps, stop_s) : plan_run(steps, stop_s);
   } else {
     plan_step_by_step(steps, stop_s);
   }
@@ -325,6 +327,38 @@ void Replica::plan_run(std::uint32_t steps, double stop_s) {
   next_turn_s_ = turn_s;
 }
 
+/// plan_run() of a device whose clock moves: the same sums as plan_step_by_step().
+void Replica::plan_run_warming(std::uint32_t steps, double stop_s) {
+  const oracle::HostTime host = ahead_run_.host;
+  const bool two_in_flight = engine_.batches_in_flight() > 1;
+  const oracle::DeviceState device_before = device_;
+  PendingResult oldest = pending(engine_.oldest_batch());
+  PendingResult newest = pending(engine_.newest_batch());
+  double turn_s = next_turn_s_, device_end_s = device_end_s_, client_s = client_s_;
+  ahead_.resize(steps);
+  ahead_sustained_.resize(steps);
+  std::uint32_t made = 0;
+  for (; made < steps && turn_s < stop_s; ++made) {
+    const double kernels = ahead_device_s_[made] += device_.sustained * ahead_run_.per_sustained_s;
+    const double begin = turn_s + host.schedule;
+    const double launched = begin + host.launch;
+    const double host_s = launched + host.sample;
+    const double before_s = std::max(device_end_s, turn_s);
+    device_end_s = std::max(device_end_s + kernels, std::max((begin + host.launch_lead) + kernels, launched));
+    client_s = std::max(client_s, turn_s + oldest.delivery_s);
+    advance_clock_regime(device_end_s - before_s, kernels, ahead_run_.compute_share);
+    ahead_[made] = {turn_s, host_s, device_end_s, client_s};
+    ahead_sustained_[made] = device_.sustained;
+    const PendingResult result{device_end_s, host.update, host.delivery, kernels};
+    oldest = two_in_flight ? newest : result;
+    newest = result;
+    turn_s = std::max(host_s, oldest.ready_s) + oldest.update_s;
+  }
+  device_ = device_before;
+  ahead_.resize(made);
+  next_turn_s_ = turn_s;
+}
+
 void Replica::plan_step_by_step(std::uint32_t steps, double stop_s) {
   const bool two_in_flight = engine_.batches_in_flight() > 1;
   const oracle::DeviceState device_before = device_;
@@ -336,9 +370,10 @@ void Replica::plan_step_by_step(std::uint32_t steps, double stop_s) {
     const LaunchTimes times = launch_times(turn_s, device_end_s, cost, false);
     const PendingResult result{times.ready_s, cost.host.update, cost.host.delivery, cost.device.total()};
     client_s = std::max(client_s, turn_s + oldest.delivery_s);
-    advance_clock_regime(times.ready_s - std::max(device_end_s, turn_s), result.device_s);
+    advance_clock_regime(times.ready_s - std::max(device_end_s, turn_s), result.device_s, cost.compute_share);
     ahead_.push_back({turn_s, times.launched_s, times.ready_s, client_s});
-    ahead_costs_.push_back({cost, device_.sustained});
+    ahead_costs_.push_back({cost});
+    ahead_sustained_.push_back(device_.sustained);
     ahead_device_s_[i] = result.device_s;
     device_end_s = times.ready_s;
     oldest = two_in_flight ? newest : result;
@@ -398,7 +433,7 @@ void Replica::commit_ahead(std::size_t steps) {
   become(newest, last);
   host_s_ = ahead_[last].host_s;
   device_end_s_ = ahead_[last].ready_s;
-  if (!ahead_is_run_) device_.sustained = ahead_costs_[last].sustained;
+  if (clock_model_.time_constant > 0) device_.sustained = ahead_sustained_[last];
   ahead_first_ += steps;
 }
 

@@ -93,7 +93,6 @@ class Replica {
   /// What the oracle says of it, where the steps ahead do not share it.
   struct AheadCost {
     oracle::StepCost cost;
-    double sustained;  ///< device state after it
   };
   void interrupt(double at_s);
   void read_inputs();
@@ -102,6 +101,7 @@ class Replica {
   void report_gaps(const Batch& batch, double gap_s);
   void plan_ahead();
   void plan_run(std::uint32_t steps, double stop_s);
+  void plan_run_warming(std::uint32_t steps, double stop_s);
   void plan_step_by_step(std::uint32_t steps, double stop_s);
   std::uint32_t steps_with_blocks(std::uint32_t steps) const;
   void commit_ahead(std::size_t steps);
@@ -113,7 +113,7 @@ class Replica {
   void account_time(const oracle::BatchShape& shape, double end_s);
   void account_blocks(double now_s);
   void note_blocks(double now_s, std::uint32_t used);
-  void advance_clock_regime(double elapsed_s, double busy_s);
+  void advance_clock_regime(double elapsed_s, double busy_s, double compute_share);
 
   Engine engine_;
   const oracle::LatencyOracle& oracle_;
@@ -135,6 +135,7 @@ class Replica {
   bool fast_forward_ = true;
   std::vector<AheadStep> ahead_;
   std::vector<double> ahead_device_s_;     ///< device time of each
+  std::vector<double> ahead_sustained_;    ///< device state after each, if its clock moves
   bool ahead_is_run_ = false;              ///< they share `ahead_run_`; else each has its own `ahead_costs_`
   oracle::LatencyOracle::DecodeRun ahead_run_;
   std::vector<AheadCost> ahead_costs_;

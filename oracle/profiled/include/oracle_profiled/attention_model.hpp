@@ -1,0 +1,104 @@
+#pragma once
+
+#include "oracle/batch_shape.hpp"
+#include "oracle/operator_key.hpp"
+#include "oracle/roofline_oracle.hpp"
+#include "oracle/sample.hpp"
+#include "oracle_profiled/answer.hpp"
+#include "oracle_profiled/attention_roofline.hpp"
+#include "oracle_profiled/decode_surface.hpp"
+#include "oracle_profiled/mixed_surface.hpp"
+#include "oracle_profiled/prefill_surface.hpp"
+
+#include <vector>
+
+namespace dooly::oracle {
+
+/// What one attention operator does, from its key: a roofline, and the measure of its work.
+AttentionRoofline attention_roofline(const OperatorKey& key, const Gpu& gpu, const Efficiency& efficiency);
+
+/// Sums over a batch's prefill chunks; full attention needs nothing else of them. One pass over the chunks.
+struct ChunkSums {
+  double count = 0, query = 0, query_squares = 0, query_context = 0, longest = 0;
+  static ChunkSums of(const BatchShape& shape);
+};
+
+/// Time of one attention operator by the composition of the batch:
+/// - decodes: a surface over (sequences, mean of the tokens they attend to), times 1 + skew, where the skew follows the
+///   coefficient of variation of the contexts and is fitted on samples with two contexts;
+/// - prefill chunks: work features (FLOPs, query tokens, KV tokens, longest) fitted by non-negative least squares,
+///   times residuals interpolated over (chunks, query) and (context, query). Unequal chunks count as equal ones with
+///   the same sums of query, of FLOPs and of KV;
+/// - both: weights of the two parts, fitted, times residuals over (query, context, sequences, mean); without such
+///   samples the plain sum.
+/// Never negative; decodes are monotone in sequences and context.
+class AttentionModel {
+ public:
+  struct Limits {
+    std::uint32_t max_decodes = 1024;
+    double max_context = 1 << 20;
+  };
+  /// `samples` empty: the roofline answers everything.
+  AttentionModel(const std::vector<Sample>& samples, const AttentionRoofline& work, const Limits& limits);
+
+  struct Result {
+    double seconds = 0;          ///< at the cool clock
+    double clock_seconds = 0;    ///< more of it at the sustained clock
+    double compute_seconds = 0;  ///< of it at the peak of the matrix units
+    Origin origin = Origin::kRoofline;
+    double error = 0;
+  };
+  /// `slowdown`: of computing at the sustained clock.
+  Result at(const BatchShape& shape, const ChunkSums& chunks, double slowdown) const;
+  /// A batch of decodes alone, seconds() of at(): the simulator's innermost question.
+  double decode_seconds(const BatchShape& shape) const {
+    const DecodeMean mean = mean_of(shape);
+    return decode_.seconds(mean.decodes, mean.attended) * mean.skew;
+  }
+  /// decode_seconds() of one step after the other, the contexts growing; bit-equal.
+  class Walk {
+   public:
+    Walk(const AttentionModel& model, const BatchShape& first)
+        : model_(&model), walk_(model.decode_, first.decodes, model.mean_of(first).attended) {}
+    double seconds(const BatchShape& shape) {
+      const DecodeMean mean = model_->mean_of(shape);
+      return walk_.seconds(mean.attended) * mean.skew;
+    }
+
+   private:
+    const AttentionModel* model_;
+    DecodeSurface::Walk walk_;
+  };
+
+  const AttentionRoofline& work() const { return work_; }
+  bool is_measured() const { return points_ > 0; }
+  std::size_t points() const { return points_; }
+  /// Mean relative errors of left-out points, weighted by their number.
+  double fold_error() const;
+
+ private:
+  /// The batch's decodes as so many equal ones, and what their inequality costs.
+  struct DecodeMean {
+    double decodes, attended, skew;
+  };
+  DecodeMean mean_of(const BatchShape& shape) const {
+    const double n = shape.decodes;
+    const double mean = static_cast<double>(shape.decode_context + shape.decodes) / n;
+    if (!needs_squares_) return {n, mean, 1};
+    return mean_of_unequal(shape, n, mean);
+  }
+  DecodeMean mean_of_unequal(const BatchShape& shape, double n, double mean) const;
+  PrefillSurface::Batch prefill_batch(const BatchShape& shape, const ChunkSums& chunks) const;
+  void fit_skew(const std::vector<Sample>& samples);
+  void fit_mixed(const std::vector<Sample>& samples);
+
+  AttentionRoofline work_;
+  DecodeSurface decode_;
+  PrefillSurface prefill_;
+  MixedSurface mixed_;
+  double skew_[2] = {0, 0};  // of the coefficient of variation; of it ÷ sequences
+  bool needs_squares_ = false;
+  std::size_t points_ = 0;
+};
+
+}  // namespace dooly::oracle

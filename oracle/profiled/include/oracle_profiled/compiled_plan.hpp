@@ -1,0 +1,106 @@
+#pragma once
+
+#include "oracle/cuda_graphs.hpp"
+#include "oracle/latency_oracle.hpp"
+#include "oracle/sample_set.hpp"
+#include "oracle/step_plan.hpp"
+#include "oracle_profiled/attention_model.hpp"
+#include "oracle_profiled/work_curve.hpp"
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace dooly::oracle {
+
+struct CompileSettings {
+  std::uint32_t max_num_batched_tokens = 8192;
+  std::uint32_t max_num_seqs = 1024;
+  std::vector<std::uint32_t> capture_sizes;  ///< empty: eager
+  Efficiency efficiency;
+  double link_bandwidth = 0;  ///< bytes/s a direction between the replica's GPUs; 0: the GPU's own link
+  std::uint32_t routing = 0;  ///< of experts, as in samples: 0 balanced, 1 power law 1.01, 2 power law 1.2
+  double clock_slowdown = 1;  ///< of computing at the sustained clock, for signatures not measured in both regimes
+  bool use_roofline = true;   ///< behind the sources; false: an operator that nobody answers is an error
+};
+
+/// Who answers one operator of a plan.
+struct OperatorAnswer {
+  std::string name;
+  OperatorKey key;
+  Signature signature;
+  Binding binding = Binding::kTokens;
+  std::uint32_t count = 1;
+  int source = -1;           ///< index of the source; -1: roofline
+  Origin best = Origin::kRoofline;  ///< measured: its own signature; interpolated: from neighbours
+  std::size_t points = 0;
+  double fold_error = 0;
+  double clock_slowdown = 1; ///< of its computing, measured in both regimes or the default
+  std::string note;          ///< how, where it is not the signature itself
+};
+
+/// A step plan with everything that depends on total tokens alone folded into one table, by tokens (padding to captured
+/// sizes applied), another by sequences that sample, and attention in closed form. Answers allocate nothing.
+/// Per operator the first source that answers wins: its own signature, else its neighbours (linears of other sizes, the
+/// same with another bias, collectives by another family); behind all sources the roofline.
+class CompiledPlan {
+ public:
+  /// Reads the sources once; they need not live on. Throws OracleError that names the operators nobody answers if
+  /// `use_roofline` is false.
+  CompiledPlan(const StepPlan& plan, std::span<const SampleSource* const> sources, const Gpu& gpu,
+               const CompileSettings& settings);
+
+  /// Device time, provenance and stated error; leaves host times alone.
+  void cost(const BatchShape& shape, DeviceState state, StepCost& answer) const;
+  /// LatencyOracle::decode_run() without host times.
+  bool decode_run(const BatchShape& first, std::span<double> device_s, LatencyOracle::DecodeRun& run) const;
+
+  const std::vector<OperatorAnswer>& operators() const { return answers_; }
+  const CudaGraphs& graphs() const { return graphs_; }
+  std::uint32_t dense_layers() const { return dense_layers_; }
+  std::uint32_t moe_layers() const { return moe_layers_; }
+
+ private:
+  /// What a number of tokens, or of sequences that sample, takes; seconds.
+  struct Row {
+    double token_ops = 0, collective = 0;
+    double clock = 0;    ///< more at the sustained clock
+    double compute = 0;  ///< of it at the peak of the matrix units
+    double origin[4] = {0, 0, 0, 0};
+    double error = 0;    ///< stated, seconds
+  };
+  struct RowOperator {
+    WorkCurve curve;
+    double count = 1;
+    double slowdown = 1;
+    double scale = 1;  ///< rows to the curve's coordinate: bytes a row
+    bool collective = false;
+  };
+  struct AttentionOperatorModel {
+    AttentionModel model;
+    double count = 1;
+    double slowdown = 1;
+  };
+  /// What decode steps whose mean contexts fall into the same interval share.
+  struct DecodeShares {
+    std::uint64_t interval_end = 0;  ///< first mean context beyond
+    Provenance share;
+    double stated_error = 0, compute_share = 0;
+  };
+  friend class PlanCompiler;
+
+  static Row row_of(const std::vector<RowOperator>& operators, double rows);
+  static Row row_in(const std::vector<Row>& table, const std::vector<RowOperator>& operators, std::uint32_t index,
+                    std::uint32_t rows);
+  Row sum_rows(const BatchShape& shape) const;
+  DecodeShares decode_shares(const BatchShape& shape, const Row& rows) const;
+
+  CudaGraphs graphs_;
+  std::vector<RowOperator> by_tokens_, by_rows_, by_decodes_, by_prefill_tokens_;
+  std::vector<AttentionOperatorModel> attention_;
+  std::vector<Row> token_table_, logits_table_, decode_table_;  // by tokens, sequences that sample, decodes
+  std::vector<OperatorAnswer> answers_;
+  std::uint32_t dense_layers_ = 0, moe_layers_ = 0;
+};
+
+}  // namespace dooly::oracle

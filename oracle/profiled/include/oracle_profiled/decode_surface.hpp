@@ -1,0 +1,85 @@
+#pragma once
+
+#include "oracle_profiled/attention_roofline.hpp"
+#include "oracle_profiled/node_grid.hpp"
+
+#include <array>
+
+namespace dooly::oracle {
+
+/// Attention time of decodes by (sequences, mean of the tokens they attend to). Nodes are the measured points, made a
+/// full and monotone grid on top of a fit by non-negative least squares (constant, sequences, tokens attended, longest);
+/// between nodes bilinear, that is linear in the work. Beyond the last nodes it goes on with the last slopes.
+class DecodeSurface {
+ public:
+  struct Point {
+    double decodes, attended, seconds;
+  };
+  /// Without points: the roofline.
+  void fit(const std::vector<Point>& points, const AttentionRoofline& work, double max_decodes, double max_attended);
+
+  bool is_measured() const { return points_ > 0; }
+  std::size_t points() const { return points_; }
+  double fold_error() const { return fold_error_; }
+  Answer at(double decodes, double attended) const;
+
+  double seconds(double decodes, double attended) const {
+    const std::size_t i = cell_of(grid_.u, decodes);
+    const std::size_t j = cell_of(grid_.x, attended);
+    return segment(i, decodes, j).at(attended);
+  }
+
+ private:
+  /// One cell at a fixed number of sequences: a straight line in the attended tokens.
+  struct Segment {
+    double from, low, slope;
+    double at(double attended) const { return low + slope * (attended - from); }
+  };
+  Segment segment(std::size_t i, double decodes, std::size_t j) const {
+    const double part = (decodes - grid_.u[i]) * inverse_u_[i];
+    const double* below = &grid_.seconds[grid_.at(i, j)];
+    const double* above = below + grid_.x.size();
+    const double low = below[0] + (above[0] - below[0]) * part;
+    const double high = below[1] + (above[1] - below[1]) * part;
+    return {grid_.x[j], low, (high - low) * inverse_x_[j]};
+  }
+
+ public:
+  /// Steps along the context with the sequences fixed: equal to seconds(), bit for bit, for attended tokens that do not
+  /// fall from call to call.
+  class Walk {
+   public:
+    Walk(const DecodeSurface& surface, double decodes, double attended)
+        : surface_(&surface),
+          decodes_(decodes),
+          i_(cell_of(surface.grid_.u, decodes)),
+          j_(cell_of(surface.grid_.x, attended)),
+          segment_(surface.segment(i_, decodes, j_)) {}
+    double seconds(double attended) {
+      const std::vector<double>& x = surface_->grid_.x;
+      while (j_ + 2 < x.size() && x[j_ + 1] <= attended) segment_ = surface_->segment(i_, decodes_, ++j_);
+      return segment_.at(attended);
+    }
+
+   private:
+    const DecodeSurface* surface_;
+    double decodes_;
+    std::size_t i_, j_;
+    Segment segment_;
+  };
+
+ private:
+  double base(double decodes, double attended) const;
+  void build(const std::vector<Point>& points, double max_decodes, double max_attended);
+  double measure_folds(const std::vector<Point>& points) const;
+
+  AttentionRoofline work_;
+  std::array<double, 4> features_{};
+  bool is_fitted_ = false;
+  NodeGrid grid_;  // at least two nodes each way
+  std::vector<double> inverse_u_, inverse_x_;
+  std::size_t points_ = 0;
+  double fold_error_ = 0;
+};
+
+}  // namespace dooly::oracle

@@ -1,0 +1,43 @@
+#pragma once
+
+#include "oracle_profiled/answer.hpp"
+
+#include <functional>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace dooly::oracle {
+
+/// Measured times at scattered points of a plane, made a full grid: nodes nobody measured get the base function scaled
+/// by the ratio of the measured times to it, interpolated along their row and held beyond its ends. Made monotone in
+/// both coordinates.
+struct NodeGrid {
+  using Measured = std::map<std::pair<double, double>, double>;  ///< (u, x) to seconds
+  using Base = std::function<double(double u, double x)>;
+
+  std::vector<double> u, x;       ///< nodes, ascending
+  std::vector<double> seconds;    ///< by u, then x
+  std::vector<Origin> origin;     ///< of each node: measured, interpolated or extrapolated
+  std::vector<float> error;       ///< what being made monotone (measured nodes) or being extrapolated adds
+
+  std::size_t at(std::size_t i, std::size_t j) const { return i * x.size() + j; }
+  bool empty() const { return seconds.empty(); }
+
+  /// `more_u`, `more_x`: nodes beside the measured ones (ends of the range). At least one measured point.
+  static NodeGrid build(const Measured& measured, const Base& base, const std::vector<double>& more_u,
+                        const std::vector<double>& more_x);
+};
+
+/// Index i of the cell [nodes[i], nodes[i+1]] that holds x: 0 below the first node, the last cell beyond the end.
+inline std::size_t cell_of(const std::vector<double>& nodes, double x) {
+  std::size_t low = 0, size = nodes.size() - 1;  // cells
+  while (size > 1) {
+    const std::size_t half = size / 2;
+    low += nodes[low + half] <= x ? half : 0;
+    size -= half;
+  }
+  return low;
+}
+
+}  // namespace dooly::oracle

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "oracle/gpu.hpp"
+#include "oracle/roofline_oracle.hpp"
+
+namespace dooly::oracle {
+
+/// The least time of an operator by its rows (tokens, sequences or bytes): max(FLOPs ÷ peak, bytes ÷ bandwidth) + one
+/// kernel. Grows strictly with the rows. Measured times are interpolated in it and extrapolated along it.
+struct RowWork {
+  double compute_per_row = 0;  ///< seconds
+  double memory_per_row = 0;   ///< seconds
+  double memory_fixed = 0;     ///< seconds: weights
+  double fixed = 0;            ///< seconds: kernel start
+  std::uint32_t experts = 0;   ///< more than 0: weights are read as far as tokens hit them
+  std::uint32_t experts_per_token = 0;
+
+  double compute(double rows) const { return compute_per_row * rows; }
+  double memory(double rows) const { return memory_fixed * weight_share(rows) + memory_per_row * rows; }
+  double seconds(double rows) const { return std::max(compute(rows), memory(rows)) + fixed; }
+  /// Time under a clock that makes computing `slowdown` times slower ÷ time, 1 … slowdown.
+  double clock_factor(double rows, double slowdown) const;
+  double weight_share(double rows) const;
+};
+
+/// Of an operator with these figures, as the roofline oracle counts it.
+RowWork row_work(const Gpu& gpu, const Efficiency& efficiency, DType compute, double flops_per_row, double weight_bytes,
+                 double bytes_per_row);
+
+}  // namespace dooly::oracle

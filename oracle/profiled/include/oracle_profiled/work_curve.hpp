@@ -1,0 +1,53 @@
+#pragma once
+
+#include "oracle_profiled/answer.hpp"
+#include "oracle_profiled/row_work.hpp"
+
+#include <vector>
+
+namespace dooly::oracle {
+
+/// Time of an operator by one coordinate (tokens, rows, bytes).
+/// - At a measured point: the measured time (made monotone: where measured times fall, neighbours are averaged).
+/// - Between two points: linear in the work between them, so a measured tile step stays a step and the knee from
+///   memory to computing stays a knee. No curve is laid through the points.
+/// - Beyond them: the roofline, scaled to the nearest point; labelled extrapolated. Below one of several points never
+///   more than at it.
+/// One point is enough: all else is then extrapolated. Never negative, monotone.
+class WorkCurve {
+ public:
+  struct Point {
+    double x = 0;
+    double seconds = 0;
+  };
+  WorkCurve() = default;
+  /// Points in any order, equal x averaged; those of no positive time are left out. `work` must grow with x.
+  WorkCurve(std::vector<Point> points, const RowWork& work);
+
+  bool empty() const { return points_.empty(); }
+  const std::vector<Point>& points() const { return points_; }
+  const RowWork& work() const { return work_; }
+  Answer at(double x) const;
+  /// Mean relative error of points that were left out (up to 10 folds; the ends always stay); 0 for two points or less.
+  double fold_error() const { return fold_error_; }
+  /// For points that were not measured themselves: labels answers at best so and states at least this error.
+  void relabel(Origin best, double error) {
+    best_ = best;
+    fold_error_ = std::max(fold_error_, error);
+  }
+
+ private:
+  double between(std::size_t upper, double x) const;
+  double measure_folds() const;
+
+  std::vector<Point> points_;  // ascending x, times not falling
+  std::vector<double> raised_;  // relative correction that made each point monotone
+  RowWork work_;
+  double fold_error_ = 0;
+  Origin best_ = Origin::kMeasured;
+};
+
+/// Least-squares non-decreasing sequence (pool adjacent violators), in place.
+void make_monotone(double* values, std::size_t count, std::size_t stride = 1);
+
+}  // namespace dooly::oracle

@@ -1,0 +1,232 @@
+#include "oracle_profiled/attention_model.hpp"
+
+#include "key_dtype.hpp"
+#include "nnls.hpp"
+#include "oracle/oracle_error.hpp"
+
+#include <fmt/format.h>
+#include <cmath>
+
+namespace dooly::oracle {
+namespace {
+
+enum Coordinate { kPrefills, kQuery, kContext, kDecodes, kMost, kLong, kLongContext };
+
+double number(const Sample& sample, Coordinate which) { return static_cast<double>(sample.point[which]); }
+bool is_skewed(const Sample& s) { return s.point[kLong] > 0 && s.point[kLong] < s.point[kDecodes]; }
+double only_context(const Sample& s) {
+  return s.point[kLong] > 0 ? number(s, kLongContext) : number(s, kMost);
+}
+
+std::uint64_t whole(const OperatorKey& key, const char* attribute) {
+  const auto found = key.attributes.find(attribute);
+  if (found == key.attributes.end()) return 0;
+  const auto* value = std::get_if<std::int64_t>(&found->second);
+  return value != nullptr && *value > 0 ? static_cast<std::uint64_t>(*value) : 0;
+}
+
+}  // namespace
+
+AttentionRoofline attention_roofline(const OperatorKey& key, const Gpu& gpu, const Efficiency& efficiency) {
+  const auto dim = [&](std::size_t i) { return i < key.dims.size() ? static_cast<double>(key.dims[i]) : 0.0; };
+  double prefill_flops = 0, decode_flops = 0, kv_elements = 0;
+  if (key.kind == "attention") {
+    prefill_flops = decode_flops = 4 * dim(0) * dim(2);
+    kv_elements = 2 * dim(1) * dim(2);
+  } else if (key.kind == "mla_attention" || key.kind == "mla_module") {
+    const std::size_t skip = key.kind == "mla_module" ? 1 : 0;  // hidden before, q_lora_rank after the heads
+    const double heads = dim(skip), rank = dim(1 + 2 * skip), nope = dim(2 + 2 * skip), rope = dim(3 + 2 * skip);
+    prefill_flops = 2 * heads * (nope + rope + dim(4 + 2 * skip));
+    decode_flops = 2 * heads * (2 * rank + rope);
+    kv_elements = rank + rope;
+  } else if (key.kind == "mla_index") {
+    prefill_flops = decode_flops = 2 * dim(0) * dim(1);
+    kv_elements = dim(1);
+  } else {
+    throw OracleError(fmt::format("no attention: operator kind '{}'", key.kind));
+  }
+  const std::string cache = key.dtypes.size() > 1 ? key.dtypes[1] : key.dtypes.empty() ? "bfloat16" : key.dtypes[0];
+  const DType compute = key.dtypes.empty() ? DType::kBfloat16 : key_dtype(key.dtypes[0]);
+  AttentionRoofline work;
+  if (const std::uint64_t window = whole(key, "window"); window > 0) {
+    work.kind = AttentionKind::kSlidingWindow;
+    work.window = static_cast<double>(window);
+  } else if (const std::uint64_t chunk = whole(key, "chunk"); chunk > 0) {
+    work.kind = AttentionKind::kChunkedLocal;  // on average half of the chunk lies before a token
+    work.window = static_cast<double>(chunk) / 2;
+  }
+  const double flops = peak_flops(gpu, compute) * efficiency.attention;
+  work.pair_s = prefill_flops / flops;
+  work.decode_pair_s = decode_flops / flops;
+  work.token_s = kv_elements * bytes_per_element(key_dtype(cache)) / (gpu.memory_bandwidth * efficiency.memory);
+  work.kernel_s = efficiency.kernel_seconds;
+  return work;
+}
+
+ChunkSums ChunkSums::of(const BatchShape& shape) {
+  ChunkSums sums;
+  sums.count = static_cast<double>(shape.prefills.size());
+  for (const PrefillChunk& chunk : shape.prefills) {
+    const double q = chunk.query, c = chunk.context;
+    sums.query += q;
+    sums.query_squares += q * q;
+    sums.query_context += q * c;
+    sums.longest = std::max(sums.longest, c + q);
+  }
+  return sums;
+}
+
+AttentionModel::AttentionModel(const std::vector<Sample>& samples, const AttentionRoofline& work, const Limits& limits)
+    : work_(work) {
+  std::vector<DecodeSurface::Point> decodes;
+  std::vector<PrefillSurface::Point> prefills;
+  for (const Sample& s : samples) {
+    if (s.status != SampleStatus::kOk || !(s.median_s > 0)) continue;
+    ++points_;
+    if (s.point[kPrefills] == 0 && s.point[kDecodes] > 0 && !is_skewed(s)) {
+      decodes.push_back({number(s, kDecodes), work_.attended(only_context(s)), s.median_s});
+    } else if (s.point[kDecodes] == 0 && s.point[kPrefills] > 0 && s.point[kQuery] > 0) {
+      prefills.push_back({number(s, kPrefills), number(s, kQuery), number(s, kContext), s.median_s});
+    }
+  }
+  decode_.fit(decodes, work_, limits.max_decodes, limits.max_context);
+  prefill_.fit(prefills, work_);
+  fit_skew(samples);
+  fit_mixed(samples);
+  needs_squares_ = work_.kind != AttentionKind::kFull || skew_[0] > 0 || skew_[1] > 0;
+}
+
+/// How much longer two-context batches take than the surface says for their mean: by the coefficient of variation, and
+/// by that divided by the number of sequences (few of them leave the longest alone on the device).
+void AttentionModel::fit_skew(const std::vector<Sample>& samples) {
+  std::vector<double> features, targets;
+  for (const Sample& s : samples) {
+    if (s.status != SampleStatus::kOk || !(s.median_s > 0) || s.point[kPrefills] > 0 || !is_skewed(s)) continue;
+    const double n = number(s, kDecodes), many = number(s, kLong);
+    const double few = n - many;
+    const double mean = (few * number(s, kMost) + many * number(s, kLongContext)) / n;
+    const double squares =
+        (few * number(s, kMost) * number(s, kMost) + many * number(s, kLongContext) * number(s, kLongContext)) / n;
+    const double even = decode_.seconds(n, work_.attended(mean));
+    const double cv = std::sqrt(std::max(0.0, squares - mean * mean)) / (mean + 1);
+    const double excess = s.median_s / even - 1;
+    if (!(cv > 0) || !(excess > 0)) continue;
+    features.insert(features.end(), {cv * 1e3, cv / n * 1e3});
+    targets.push_back(excess * 1e3);
+  }
+  if (targets.size() < 4) return;
+  const std::vector<double> fitted = fit_non_negative(features, targets);
+  std::copy(fitted.begin(), fitted.end(), skew_);
+}
+
+void AttentionModel::fit_mixed(const std::vector<Sample>& samples) {
+  std::vector<MixedSurface::Point> points;
+  for (const Sample& s : samples) {
+    if (s.status != SampleStatus::kOk || !(s.median_s > 0) || s.point[kPrefills] == 0 || s.point[kDecodes] == 0 ||
+        is_skewed(s))
+      continue;
+    const double attended = work_.attended(only_context(s));
+    const PrefillSurface::Batch batch =
+        prefill_.batch_of(number(s, kPrefills), number(s, kQuery), number(s, kContext));
+    points.push_back({{batch.query_sum, batch.context, number(s, kDecodes), attended},
+                      prefill_.at(batch).seconds,
+                      decode_.seconds(number(s, kDecodes), attended),
+                      s.median_s});
+  }
+  mixed_.fit(points);
+}
+
+/// For windows Scarf's bound, as in decode_attended(): exact if all contexts are equal.
+AttentionModel::DecodeMean AttentionModel::mean_of_unequal(const BatchShape& shape, double n, double mean) const {
+  const double context = mean - 1;
+  const double variance =
+      std::max(0.0, static_cast<double>(shape.decode_context_squares) / n - context * context);
+  double attended = mean;
+  if (work_.kind != AttentionKind::kFull) {
+    AttentionOperator op;
+    op.kind = AttentionKind::kSlidingWindow;
+    op.window = static_cast<std::uint32_t>(std::max(1.0, work_.window));
+    attended = decode_attended(op, shape) / n;
+  }
+  const double cv = std::sqrt(variance) / mean;
+  return {n, attended, 1 + cv * (skew_[0] + skew_[1] / n)};
+}
+
+PrefillSurface::Batch AttentionModel::prefill_batch(const BatchShape& shape, const ChunkSums& chunks) const {
+  PrefillSurface::Batch batch;
+  batch.query_sum = chunks.query;
+  batch.query = chunks.query_squares / chunks.query;
+  batch.chunks = chunks.query / batch.query;
+  batch.context = chunks.query_context / chunks.query;
+  if (work_.kind == AttentionKind::kFull) {
+    batch.pair_sum = chunks.query_context + (chunks.query_squares + chunks.query) / 2;
+    batch.longest_kv = chunks.longest;
+    for (const PrefillChunk& chunk : shape.prefills) batch.kv_sum += double(chunk.context) + chunk.query;
+  } else {
+    for (const PrefillChunk& chunk : shape.prefills) {
+      const double kv = work_.kv_tokens(chunk.query, chunk.context);
+      batch.pair_sum += work_.pairs(chunk.query, chunk.context);
+      batch.longest_kv = std::max(batch.longest_kv, kv);
+      batch.kv_sum += kv;
+    }
+  }
+  return batch;
+}
+
+AttentionModel::Result AttentionModel::at(const BatchShape& shape, const ChunkSums& chunks, double slowdown) const {
+  Result result;
+  Answer decode{0, Origin::kMeasured, 0};
+  DecodeMean mean{0, 0, 1};
+  if (shape.decodes > 0) {
+    mean = mean_of(shape);
+    decode = decode_.at(mean.decodes, mean.attended);
+    decode.seconds *= mean.skew;
+    if (mean.skew > 1) decode.origin = worse(decode.origin, Origin::kInterpolated);
+    if (decode.origin == Origin::kInterpolated) decode.error = std::max(decode.error, decode_.fold_error());
+    result.compute_seconds = mean.decodes * mean.attended * work_.decode_pair_s;
+  }
+  if (chunks.query <= 0) {
+    result.seconds = decode.seconds;
+    result.origin = decode.origin;
+    result.error = decode.error;
+    return result;
+  }
+  const PrefillSurface::Batch batch = prefill_batch(shape, chunks);
+  const Answer prefill = prefill_.at(batch);
+  const double computing = batch.pair_sum * work_.pair_s;
+  const double reading = batch.kv_sum * work_.token_s + work_.kernel_s;
+  const double factor = std::max(computing * slowdown, reading) / std::max(computing, reading);
+  result.clock_seconds = prefill.seconds * (factor - 1);
+  result.compute_seconds += computing;
+  if (shape.decodes == 0) {
+    result.seconds = prefill.seconds;
+    result.origin = prefill.origin;
+    result.error = prefill.error;
+    return result;
+  }
+  const double parts = prefill.seconds + decode.seconds;
+  result.origin = worse(prefill.origin, decode.origin);
+  result.error = (prefill.error * prefill.seconds + decode.error * decode.seconds) / parts;
+  if (!mixed_.is_measured()) {
+    result.seconds = parts;
+    if (result.origin == Origin::kMeasured) result.origin = Origin::kInterpolated;
+    return result;
+  }
+  const std::array<double, 4> where{batch.query_sum, batch.context, mean.decodes, mean.attended};
+  result.seconds = mixed_.seconds(prefill.seconds, decode.seconds, where);
+  result.origin = mixed_.covers(where) ? Origin::kInterpolated : Origin::kExtrapolated;
+  result.error = result.origin == Origin::kInterpolated
+                     ? mixed_.fold_error()
+                     : std::max({mixed_.fold_error(), result.error, kExtrapolationError});
+  return result;
+}
+
+double AttentionModel::fold_error() const {
+  const double decodes = static_cast<double>(decode_.points()), prefills = static_cast<double>(prefill_.points()),
+               mixed = static_cast<double>(mixed_.points());
+  const double all = decodes + prefills + mixed;
+  if (all == 0) return 0;
+  return (decodes * decode_.fold_error() + prefills * prefill_.fold_error() + mixed * mixed_.fold_error()) / all;
+}
+
+}  // namespace dooly::oracle

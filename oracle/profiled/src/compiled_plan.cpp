@@ -1,0 +1,196 @@
+#include "oracle_profiled/compiled_plan.hpp"
+
+#include "plan_compiler.hpp"
+
+#include <array>
+#include <bit>
+#include <cmath>
+
+namespace dooly::oracle {
+
+namespace {
+
+void add_to(Provenance& provenance, Origin origin, double seconds) {
+  switch (origin) {
+    case Origin::kMeasured: provenance.measured += seconds; break;
+    case Origin::kInterpolated: provenance.interpolated += seconds; break;
+    case Origin::kExtrapolated: provenance.extrapolated += seconds; break;
+    case Origin::kRoofline: provenance.roofline += seconds; break;
+  }
+}
+
+}  // namespace
+
+CompiledPlan::CompiledPlan(const StepPlan& plan, std::span<const SampleSource* const> sources, const Gpu& gpu,
+                           const CompileSettings& settings)
+    : graphs_(settings.capture_sizes), dense_layers_(plan.dense_layers), moe_layers_(plan.moe_layers) {
+  PlanCompiler(*this, sources, gpu, settings).compile(plan);
+  const std::uint32_t most = settings.max_num_batched_tokens + settings.max_num_seqs;
+  token_table_.resize(std::max(most, graphs_.largest()) + 1);
+  for (std::uint32_t tokens = 1; tokens < token_table_.size(); ++tokens) {
+    const std::uint32_t rows = graphs_.padded(tokens);
+    if (tokens > 1 && rows == graphs_.padded(tokens - 1)) {
+      token_table_[tokens] = token_table_[tokens - 1];
+    } else {
+      token_table_[tokens] = row_of(by_tokens_, rows);
+    }
+  }
+  logits_table_.resize(settings.max_num_seqs + 1);
+  for (std::uint32_t rows = 1; rows < logits_table_.size(); ++rows) logits_table_[rows] = row_of(by_rows_, rows);
+  if (by_decodes_.empty()) return;
+  decode_table_.resize(settings.max_num_seqs + 1);
+  for (std::uint32_t n = 1; n < decode_table_.size(); ++n) decode_table_[n] = row_of(by_decodes_, n);
+}
+
+CompiledPlan::Row CompiledPlan::row_of(const std::vector<RowOperator>& operators, double rows) {
+  Row row;
+  for (const RowOperator& op : operators) {
+    const double x = rows * op.scale;
+    const Answer answer = op.curve.at(x);
+    const double seconds = op.count * answer.seconds;
+    (op.collective ? row.collective : row.token_ops) += seconds;
+    if (!op.collective) row.clock += seconds * (op.curve.work().clock_factor(x, op.slowdown) - 1);
+    row.compute += std::min(seconds, op.count * op.curve.work().compute(x));
+    row.origin[static_cast<int>(answer.origin)] += seconds;
+    row.error += seconds * answer.error;
+  }
+  return row;
+}
+
+CompiledPlan::Row CompiledPlan::row_in(const std::vector<Row>& table, const std::vector<RowOperator>& operators,
+                                       std::uint32_t index, std::uint32_t rows) {
+  if (index == 0) return {};
+  return index < table.size() ? table[index] : row_of(operators, rows);
+}
+
+CompiledPlan::Row CompiledPlan::sum_rows(const BatchShape& shape) const {
+  const std::uint32_t tokens = shape.tokens();
+  Row sum = row_in(token_table_, by_tokens_, tokens, graphs_.padded(tokens));
+  const auto add = [&](const Row& more) {
+    sum.token_ops += more.token_ops;
+    sum.collective += more.collective;
+    sum.clock += more.clock;
+    sum.compute += more.compute;
+    for (int i = 0; i < 4; ++i) sum.origin[i] += more.origin[i];
+    sum.error += more.error;
+  };
+  if (shape.logits_rows > 0) {
+    if (shape.logits_rows < logits_table_.size()) {
+      add(logits_table_[shape.logits_rows]);
+    } else {
+      add(row_of(by_rows_, shape.logits_rows));
+    }
+  }
+  if (!by_decodes_.empty()) add(row_in(decode_table_, by_decodes_, shape.decodes, shape.decodes));
+  if (!by_prefill_tokens_.empty() && !shape.prefills.empty()) {
+    double attended = 0;
+    for (const PrefillChunk& chunk : shape.prefills) attended += double(chunk.query) + chunk.context;
+    add(row_of(by_prefill_tokens_, attended));
+  }
+  return sum;
+}
+
+/// Shares of a decode step change slowly with the context. They are those at the middle of an interval of mean contexts,
+/// so that all steps of a run have the same.
+CompiledPlan::DecodeShares CompiledPlan::decode_shares(const BatchShape& shape, const Row& rows) const {
+  const std::uint64_t mean = shape.decode_context / shape.decodes;
+  const std::uint64_t width = std::max<std::uint64_t>(256, std::bit_floor(mean) / 4);
+  DecodeShares out;
+  const std::uint64_t start = mean / width * width;
+  out.interval_end = start + width;
+  BatchShape middle;
+  middle.decodes = shape.decodes;
+  middle.decode_context = shape.decodes * (start + width / 2);
+  middle.decode_context_squares = middle.decode_context * (start + width / 2);
+  Provenance seconds{rows.origin[0], rows.origin[1], rows.origin[2], rows.origin[3]};
+  double total = rows.token_ops + rows.collective, error = rows.error, compute = rows.compute;
+  for (const AttentionOperatorModel& op : attention_) {
+    const AttentionModel::Result result = op.model.at(middle, {}, 1);
+    const double taken = op.count * result.seconds;
+    add_to(seconds, result.origin, taken);
+    total += taken;
+    error += taken * result.error;
+    compute += std::min(taken, op.count * result.compute_seconds);
+  }
+  if (!(total > 0)) return out;
+  out.share = {seconds.measured / total, seconds.interpolated / total, seconds.extrapolated / total,
+               seconds.roofline / total};
+  out.stated_error = error / total;
+  out.compute_share = std::min(1.0, compute / total);
+  return out;
+}
+
+void CompiledPlan::cost(const BatchShape& shape, DeviceState state, StepCost& answer) const {
+  if (shape.empty()) return;
+  const Row rows = sum_rows(shape);
+  answer.device.token_ops = rows.token_ops;
+  answer.device.collective = rows.collective;
+  if (shape.prefills.empty()) {
+    double attention = 0;
+    for (const AttentionOperatorModel& op : attention_) attention += op.count * op.model.decode_seconds(shape);
+    answer.device.attention = attention;
+    answer.device.other = state.sustained * rows.clock;
+    const DecodeShares shares = decode_shares(shape, rows);
+    const double total = answer.device.total();
+    answer.provenance = {shares.share.measured * total, shares.share.interpolated * total,
+                         shares.share.extrapolated * total, shares.share.roofline * total};
+    answer.stated_error = shares.stated_error;
+    answer.compute_share = shares.compute_share;
+    return;
+  }
+  const ChunkSums chunks = ChunkSums::of(shape);
+  double clock = rows.clock, error = rows.error, compute = rows.compute, attention = 0;
+  answer.provenance = {rows.origin[0], rows.origin[1], rows.origin[2], rows.origin[3]};
+  for (const AttentionOperatorModel& op : attention_) {
+    const AttentionModel::Result result = op.model.at(shape, chunks, op.slowdown);
+    const double taken = op.count * result.seconds;
+    attention += taken;
+    clock += op.count * result.clock_seconds;
+    compute += std::min(taken, op.count * result.compute_seconds);
+    error += taken * result.error;
+    add_to(answer.provenance, result.origin, taken);
+  }
+  answer.device.attention = attention;
+  answer.device.other = state.sustained * clock;
+  const double cool = rows.token_ops + rows.collective + attention;
+  if (!(cool > 0)) return;
+  answer.stated_error = error / cool;
+  answer.compute_share = std::min(1.0, compute / cool);
+  const double slower = answer.device.total() / cool;
+  answer.provenance.measured *= slower;
+  answer.provenance.interpolated *= slower;
+  answer.provenance.extrapolated *= slower;
+  answer.provenance.roofline *= slower;
+}
+
+/// The same additions as cost(), in the same order.
+bool CompiledPlan::decode_run(const BatchShape& first, std::span<double> device_s,
+                              LatencyOracle::DecodeRun& run) const {
+  const std::uint32_t n = first.decodes;
+  if (n == 0 || !first.prefills.empty() || first.logits_rows != n || n >= token_table_.size() ||
+      n >= logits_table_.size())
+    return false;
+  const Row rows = sum_rows(first);
+  const DecodeShares shares = decode_shares(first, rows);
+  run.share = shares.share;
+  run.stated_error = shares.stated_error;
+  run.compute_share = shares.compute_share;
+  run.per_sustained_s = rows.clock;
+  const std::uint64_t left = shares.interval_end - first.decode_context / n;
+  run.steps = static_cast<std::uint32_t>(std::min<std::uint64_t>(device_s.size(), left));
+  const std::span<double> steps = device_s.first(run.steps);
+  std::fill(steps.begin(), steps.end(), 0.0);
+  for (const AttentionOperatorModel& op : attention_) {
+    AttentionModel::Walk walk(op.model, first);
+    BatchShape shape = first;
+    for (double& attention : steps) {
+      attention += op.count * walk.seconds(shape);
+      shape.decode_context_squares += 2 * shape.decode_context + n;
+      shape.decode_context += n;
+    }
+  }
+  for (double& seconds : steps) seconds = DeviceTime{rows.token_ops, seconds, rows.collective, 0}.total();
+  return true;
+}
+
+}  // namespace dooly::oracle

@@ -1,0 +1,122 @@
+#include "oracle_profiled/decode_surface.hpp"
+
+#include "nnls.hpp"
+
+#include <cmath>
+
+namespace dooly::oracle {
+namespace {
+
+constexpr std::size_t kEnoughToFit = 6;
+
+NodeGrid::Measured averaged(const std::vector<DecodeSurface::Point>& points) {
+  std::map<std::pair<double, double>, std::pair<double, int>> sums;
+  for (const auto& p : points) {
+    auto& [sum, count] = sums[{p.decodes, p.attended}];
+    sum += p.seconds;
+    ++count;
+  }
+  NodeGrid::Measured out;
+  for (const auto& [where, sum] : sums) out[where] = sum.first / sum.second;
+  return out;
+}
+
+std::vector<double> inverse_widths(const std::vector<double>& nodes) {
+  std::vector<double> out;
+  for (std::size_t i = 1; i < nodes.size(); ++i) out.push_back(1 / (nodes[i] - nodes[i - 1]));
+  return out;
+}
+
+}  // namespace
+
+double DecodeSurface::base(double n, double a) const {
+  if (!is_fitted_) return std::max(work_.decode_s(n, a), 1e-12);
+  return std::max(features_[0] + features_[1] * n + features_[2] * n * a + features_[3] * a, 1e-12);
+}
+
+void DecodeSurface::fit(const std::vector<Point>& points, const AttentionRoofline& work, double max_decodes,
+                        double max_attended) {
+  work_ = work;
+  build(points, max_decodes, max_attended);
+  fold_error_ = measure_folds(points);
+}
+
+void DecodeSurface::build(const std::vector<Point>& points, double max_decodes, double max_attended) {
+  points_ = points.size();
+  is_fitted_ = false;
+  if (points.size() >= kEnoughToFit) {
+    std::vector<double> features, targets;
+    for (const Point& p : points) {
+      for (const double f : {1.0, p.decodes, p.decodes * p.attended, p.attended}) features.push_back(f);
+      targets.push_back(p.seconds);
+    }
+    const std::vector<double> fitted = fit_non_negative(features, targets);
+    std::copy(fitted.begin(), fitted.end(), features_.begin());
+    // No term that grows with the context would make every longer one free.
+    is_fitted_ = features_[2] + features_[3] > 0;
+  }
+  NodeGrid::Measured measured = averaged(points);
+  const bool roofline = measured.empty();
+  if (roofline) measured[{1, 1}] = base(1, 1);
+  double last_u = 1, last_x = 1;
+  for (const auto& [where, time] : measured) {
+    last_u = std::max(last_u, where.first);
+    last_x = std::max(last_x, where.second);
+  }
+  grid_ = NodeGrid::build(
+      measured, [&](double n, double a) { return base(n, a); }, {1, std::max({last_u, max_decodes, 2.0})},
+      {0, std::max({last_x, max_attended, 2.0})});
+  if (roofline) std::fill(grid_.origin.begin(), grid_.origin.end(), Origin::kRoofline);
+  inverse_u_ = inverse_widths(grid_.u);
+  inverse_x_ = inverse_widths(grid_.x);
+}
+
+Answer DecodeSurface::at(double n, double a) const {
+  const std::size_t i = cell_of(grid_.u, n), j = cell_of(grid_.x, a);
+  Answer answer{seconds(n, a), Origin::kMeasured, 0};
+  int used = 0;
+  double beyond = 0;
+  for (const std::size_t row : {i, i + 1}) {
+    if (row == i ? n == grid_.u[i + 1] : n == grid_.u[i]) continue;
+    for (const std::size_t column : {j, j + 1}) {
+      if (column == j ? a == grid_.x[j + 1] : a == grid_.x[j]) continue;
+      ++used;
+      answer.origin = worse(answer.origin, grid_.origin[grid_.at(row, column)]);
+      beyond = std::max(beyond, double{grid_.error[grid_.at(row, column)]});
+    }
+  }
+  if (n > grid_.u.back() || a > grid_.x.back()) answer.origin = worse(answer.origin, Origin::kExtrapolated);
+  if (used > 1) answer.origin = worse(answer.origin, Origin::kInterpolated);
+  switch (answer.origin) {
+    case Origin::kMeasured: answer.error = beyond; break;
+    case Origin::kInterpolated: answer.error = fold_error_; break;
+    case Origin::kExtrapolated:
+      answer.error = std::min(1.0, (points_ > 1 ? std::max(fold_error_, kExtrapolationError) : kOnePointError) + beyond);
+      break;
+    case Origin::kRoofline: answer.error = kRooflineError; break;
+  }
+  return answer;
+}
+
+double DecodeSurface::measure_folds(const std::vector<Point>& points) const {
+  if (points.size() < kEnoughToFit) return points.size() > 1 ? kExtrapolationError : 0;
+  constexpr std::size_t kFolds = 5;
+  double sum = 0;
+  std::size_t count = 0;
+  for (std::size_t fold = 0; fold < kFolds; ++fold) {
+    DecodeSurface rest;
+    rest.work_ = work_;
+    std::vector<Point> kept;
+    for (std::size_t i = 0; i < points.size(); ++i)
+      if (i % kFolds != fold) kept.push_back(points[i]);
+    rest.build(kept, 0, 0);
+    for (std::size_t i = fold; i < points.size(); i += kFolds) {
+      if (rest.at(points[i].decodes, points[i].attended).origin > Origin::kInterpolated) continue;
+      sum += std::abs(rest.seconds(points[i].decodes, points[i].attended) / points[i].seconds - 1);
+      ++count;
+    }
+  }
+  return count > 0 ? sum / static_cast<double>(count) : kExtrapolationError;
+}
+
+}  // namespace dooly::oracle

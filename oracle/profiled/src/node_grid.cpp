@@ -1,0 +1,91 @@
+#include "oracle_profiled/node_grid.hpp"
+
+#include "oracle_profiled/work_curve.hpp"
+
+#include <cmath>
+#include <set>
+
+namespace dooly::oracle {
+namespace {
+
+struct Ratio {
+  double x, ratio;
+};
+
+double doublings(double from, double to) { return std::abs(std::log2((to + 1) / (from + 1))); }
+
+/// Ratio along one measured row: linear in log(1 + x), held beyond the ends.
+double ratio_at(const std::vector<Ratio>& row, double x, Origin& origin, double& beyond) {
+  beyond = 0;
+  if (x <= row.front().x || x >= row.back().x) {
+    const Ratio& end = x <= row.front().x ? row.front() : row.back();
+    origin = x == end.x ? Origin::kMeasured : Origin::kExtrapolated;
+    beyond = doublings(end.x, x);
+    return end.ratio;
+  }
+  std::size_t k = 1;
+  while (row[k].x < x) ++k;
+  origin = row[k].x == x ? Origin::kMeasured : Origin::kInterpolated;
+  if (row[k].x == x) return row[k].ratio;
+  const double part = doublings(row[k - 1].x, x) / doublings(row[k - 1].x, row[k].x);
+  return row[k - 1].ratio + (row[k].ratio - row[k - 1].ratio) * part;
+}
+
+void make_monotone_in_both(NodeGrid& grid) {
+  const std::size_t rows = grid.u.size(), columns = grid.x.size();
+  for (int pass = 0; pass < 3; ++pass) {
+    for (std::size_t i = 0; i < rows; ++i) make_monotone(&grid.seconds[grid.at(i, 0)], columns);
+    for (std::size_t j = 0; j < columns; ++j) make_monotone(&grid.seconds[j], rows, columns);
+  }
+  for (std::size_t i = 0; i < rows; ++i)
+    for (std::size_t j = 1; j < columns; ++j)
+      grid.seconds[grid.at(i, j)] = std::max(grid.seconds[grid.at(i, j)], grid.seconds[grid.at(i, j - 1)]);
+  for (std::size_t i = 1; i < rows; ++i)
+    for (std::size_t j = 0; j < columns; ++j)
+      grid.seconds[grid.at(i, j)] = std::max(grid.seconds[grid.at(i, j)], grid.seconds[grid.at(i - 1, j)]);
+}
+
+}  // namespace
+
+NodeGrid NodeGrid::build(const Measured& measured, const Base& base, const std::vector<double>& more_u,
+                         const std::vector<double>& more_x) {
+  std::map<double, std::vector<Ratio>> rows;
+  std::set<double> us(more_u.begin(), more_u.end()), xs(more_x.begin(), more_x.end());
+  for (const auto& [where, time] : measured) {
+    us.insert(where.first);
+    xs.insert(where.second);
+    rows[where.first].push_back({where.second, time / base(where.first, where.second)});
+  }
+  NodeGrid grid;
+  grid.u.assign(us.begin(), us.end());
+  grid.x.assign(xs.begin(), xs.end());
+  for (const double u : grid.u) {
+    auto above = rows.lower_bound(u);
+    if (above == rows.end()) --above;
+    const auto below = above->first > u && above != rows.begin() ? std::prev(above) : above;
+    for (const double x : grid.x) {
+      Origin low, high;
+      double beyond = 0, beyond_high = 0;
+      double ratio = ratio_at(below->second, x, low, beyond);
+      if (below != above) {
+        const double part = doublings(below->first, u) / doublings(below->first, above->first);
+        ratio += (ratio_at(above->second, x, high, beyond_high) - ratio) * part;
+        low = std::max({low, high, Origin::kInterpolated});
+        beyond = std::max(beyond, beyond_high);
+      } else if (below->first != u) {
+        low = Origin::kExtrapolated;
+        beyond += doublings(below->first, u);
+      }
+      grid.seconds.push_back(ratio * base(u, x));
+      grid.origin.push_back(low);
+      grid.error.push_back(static_cast<float>(kExtrapolationError * beyond));
+    }
+  }
+  const std::vector<double> before = grid.seconds;
+  make_monotone_in_both(grid);
+  for (std::size_t k = 0; k < before.size(); ++k)
+    if (grid.origin[k] == Origin::kMeasured) grid.error[k] = static_cast<float>(std::abs(grid.seconds[k] / before[k] - 1));
+  return grid;
+}
+
+}  // namespace dooly::oracle

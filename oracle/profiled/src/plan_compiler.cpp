@@ -1,0 +1,311 @@
+#include "plan_compiler.hpp"
+
+#include "key_dtype.hpp"
+#include "oracle/oracle_error.hpp"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace dooly::oracle {
+namespace {
+
+std::size_t compute_dtype(const OperatorKey& key) {
+  const bool has_weights = key.kind == "linear" || key.kind == "moe_experts" || key.kind == "bmm";
+  return has_weights && key.dtypes.size() > 1 ? 1 : 0;
+}
+
+std::uint32_t dim(const OperatorKey& key, std::size_t index) {
+  return index < key.dims.size() ? static_cast<std::uint32_t>(key.dims[index]) : 0;
+}
+
+std::uint32_t all_experts(const OperatorKey& key) {
+  const auto found = key.attributes.find("experts");
+  if (found != key.attributes.end())
+    if (const auto* value = std::get_if<std::int64_t>(&found->second)) return static_cast<std::uint32_t>(*value);
+  return dim(key, 2);
+}
+
+}  // namespace
+
+PlanCompiler::PlanCompiler(CompiledPlan& out, std::span<const SampleSource* const> sources, const Gpu& gpu,
+                           const CompileSettings& settings)
+    : out_(out), gpu_(gpu), settings_(settings) {
+  for (const SampleSource* source : sources) sources_.emplace_back(*source);
+}
+
+void PlanCompiler::compile(const StepPlan& plan) {
+  tensor_parallel_ = plan.tensor_parallel;
+  std::vector<PlanEntry> entries = plan.entries;
+  use_modules(plan, entries);
+  for (const PlanEntry& entry : entries)
+    entry.binding == Binding::kAttention ? add_attention(entry) : add_rows(entry);
+  if (settings_.use_roofline) return;
+  std::set<std::string> missing;
+  for (const OperatorAnswer& answer : out_.answers_)
+    if (answer.source < 0) missing.insert(answer.name + " (" + answer.key.kind + ", " + answer.key.family + ")");
+  if (missing.empty()) return;
+  throw OracleError(fmt::format("no source answers {} of {} operators and there is no roofline behind them: {}",
+                                missing.size(), out_.answers_.size(), fmt::join(missing, ", ")));
+}
+
+PlanCompiler::Found PlanCompiler::find(const Signature& signature) const {
+  for (std::size_t i = 0; i < sources_.size(); ++i) {
+    std::vector<Sample> samples = sources_[i].usable(signature);
+    if (!samples.empty()) return {static_cast<int>(i), std::move(samples), {}};
+  }
+  return {};
+}
+
+/// A module stands for its entries where it is measured and one of them is not.
+void PlanCompiler::use_modules(const StepPlan& plan, std::vector<PlanEntry>& entries) {
+  for (const PlanModule& module : plan.modules) {
+    if (find(module.signature).source < 0) continue;
+    const auto is_part = [&](const PlanEntry& entry) {
+      return std::find(module.replaces.begin(), module.replaces.end(), entry.name) != module.replaces.end();
+    };
+    const bool has_all = std::all_of(entries.begin(), entries.end(), [&](const PlanEntry& entry) {
+      return !is_part(entry) || find(entry.signature).source >= 0;
+    });
+    if (has_all) continue;
+    std::erase_if(entries, is_part);
+    PlanEntry whole;
+    whole.name = module.name;
+    whole.key = module.key;
+    whole.signature = module.signature;
+    whole.binding = Binding::kAttention;
+    whole.count = module.count;
+    entries.push_back(std::move(whole));
+  }
+}
+
+void PlanCompiler::report(const PlanEntry& entry, OperatorAnswer answer) {
+  answer.name = entry.name;
+  answer.key = entry.key;
+  answer.signature = entry.signature;
+  answer.binding = entry.binding;
+  answer.count = entry.count;
+  out_.answers_.push_back(std::move(answer));
+}
+
+void PlanCompiler::add_attention(const PlanEntry& entry) {
+  OperatorAnswer answer;
+  answer.clock_slowdown = settings_.clock_slowdown;
+  Found found = find(entry.signature);
+  const bool has_cool = std::any_of(found.samples.begin(), found.samples.end(),
+                                    [](const Sample& s) { return s.regime != ClockRegime::kSustained; });
+  if (has_cool) std::erase_if(found.samples, [](const Sample& s) { return s.regime == ClockRegime::kSustained; });
+  const AttentionModel::Limits limits{settings_.max_num_seqs, double(1 << 20)};
+  AttentionModel model(found.samples, attention_roofline(entry.key, gpu_, settings_.efficiency), limits);
+  answer.source = found.source;
+  answer.points = model.points();
+  answer.fold_error = model.fold_error();
+  answer.best = found.source >= 0 ? Origin::kMeasured : Origin::kRoofline;
+  if (found.source >= 0 && !has_cool) answer.clock_slowdown = 1;  // measured at the sustained clock alone
+  out_.attention_.push_back({std::move(model), double(entry.count), answer.clock_slowdown});
+  report(entry, std::move(answer));
+}
+
+RowWork PlanCompiler::work_of(const PlanEntry& entry) const {
+  const Efficiency& efficiency = settings_.efficiency;
+  const OperatorKey& key = entry.key;
+  if (entry.binding == Binding::kCollective) {  // by bytes
+    const double link = (settings_.link_bandwidth > 0 ? settings_.link_bandwidth : gpu_.link_bandwidth) * efficiency.link;
+    const double latency = gpu_.has_nvlink ? 1 : efficiency.pcie_factor;
+    const double ranks = std::max(1u, key.dims.empty() ? tensor_parallel_ : dim(key, 0));
+    const double rounds = key.kind == "all_reduce" ? 2 * (ranks - 1) / ranks
+                          : key.kind == "all_gather" ? ranks - 1
+                          : key.kind == "send_recv"  ? 1
+                                                     : (ranks - 1) / ranks;
+    RowWork work;
+    work.fixed = latency * efficiency.one_shot_seconds;
+    work.memory_per_row = link > 0 ? rounds / link : 0;
+    return work;
+  }
+  const DType compute = key_dtype(key.dtypes.empty() ? "bfloat16" : key.dtypes[compute_dtype(key)]);
+  if (key.kind == "linear" && entry.flops_per_token == 0)
+    return linear_work(key, dim(key, 0), dim(key, 1), gpu_, efficiency);
+  RowWork work = row_work(gpu_, efficiency, compute, entry.flops_per_token, entry.weight_bytes, entry.bytes_per_token);
+  if (entry.binding == Binding::kExperts) {
+    work.experts = all_experts(key);
+    work.experts_per_token = std::min(dim(key, 3), work.experts);
+  }
+  return work;
+}
+
+void PlanCompiler::add_rows(const PlanEntry& entry) {
+  OperatorAnswer answer;
+  answer.clock_slowdown = settings_.clock_slowdown;
+  const RowWork work = work_of(entry);
+  CompiledPlan::RowOperator op;
+  op.curve = curve_of(entry, work, answer);
+  op.count = entry.count;
+  op.slowdown = answer.clock_slowdown;
+  op.collective = entry.binding == Binding::kCollective;
+  op.scale = op.collective ? entry.bytes_per_token : entry.rows_per_token;
+  answer.points = op.curve.points().size();
+  answer.fold_error = op.curve.fold_error();
+  switch (entry.binding) {
+    case Binding::kLogitsRows: out_.by_rows_.push_back(std::move(op)); break;
+    case Binding::kDecodeTokens: out_.by_decodes_.push_back(std::move(op)); break;
+    case Binding::kPrefillTokens: out_.by_prefill_tokens_.push_back(std::move(op)); break;
+    case Binding::kCollective: (entry.per_row ? out_.by_rows_ : out_.by_tokens_).push_back(std::move(op)); break;
+    default: out_.by_tokens_.push_back(std::move(op)); break;
+  }
+  report(entry, std::move(answer));
+}
+
+WorkCurve PlanCompiler::curve_of(const PlanEntry& entry, const RowWork& work, OperatorAnswer& answer) {
+  Found found = find(entry.signature);
+  if (found.source >= 0) {
+    answer.source = found.source;
+    answer.best = Origin::kMeasured;
+    if (entry.key.kind == "all_reduce") extend_custom_all_reduce(entry, found.samples, answer);
+    return fit(entry, found.samples, work, answer);
+  }
+  WorkCurve curve;
+  if (entry.key.kind == "linear" && linear_from_neighbours(entry, answer, curve)) return curve;
+  if (entry.binding == Binding::kCollective && collective_of_other_family(entry, work, answer, curve)) return curve;
+  return WorkCurve({}, work);
+}
+
+std::vector<WorkCurve::Point> PlanCompiler::points_of(const PlanEntry& entry, const std::vector<Sample>& samples,
+                                                      ClockRegime regime, OperatorAnswer& answer) const {
+  const auto is_of = [&](const Sample& s) {
+    return (s.regime == ClockRegime::kSustained) == (regime == ClockRegime::kSustained);
+  };
+  std::vector<WorkCurve::Point> points;
+  if (entry.binding != Binding::kExperts) {
+    for (const Sample& s : samples)
+      if (is_of(s)) points.push_back({double(s.point[0]), s.median_s});
+    return points;
+  }
+  // The routing asked for, else the nearest one that was measured; activated experts where they are known.
+  std::set<std::uint64_t> routings;
+  for (const Sample& s : samples)
+    if (is_of(s)) routings.insert(s.point[2]);
+  if (routings.empty()) return points;
+  std::uint64_t routing = *routings.begin();
+  for (const std::uint64_t each : routings)
+    if (std::llabs(static_cast<long long>(each) - settings_.routing) <
+        std::llabs(static_cast<long long>(routing) - settings_.routing))
+      routing = each;
+  if (routing != settings_.routing) answer.note = "of another expert routing";
+  std::map<double, std::vector<WorkCurve::Point>> by_tokens;
+  for (const Sample& s : samples) {
+    if (!is_of(s) || s.point[2] != routing) continue;
+    if (s.point[1] == 0) {
+      points.push_back({double(s.point[0]), s.median_s});
+    } else {
+      by_tokens[double(s.point[0])].push_back({double(s.point[1]), s.median_s});
+    }
+  }
+  RowWork experts_work;  // time grows with the experts that are read
+  experts_work.fixed = settings_.efficiency.kernel_seconds;
+  experts_work.memory_per_row = 1e-6;
+  for (auto& [tokens, activated] : by_tokens) {
+    const double share = active_expert_share(all_experts(entry.key), dim(entry.key, 3), static_cast<std::uint32_t>(tokens));
+    const double expected = std::max(1.0, dim(entry.key, 2) * share);
+    const WorkCurve by_experts(activated, experts_work);
+    points.push_back({tokens, by_experts.at(std::clamp(expected, by_experts.points().front().x, by_experts.points().back().x)).seconds});
+  }
+  return points;
+}
+
+WorkCurve PlanCompiler::fit(const PlanEntry& entry, const std::vector<Sample>& samples, const RowWork& work,
+                            OperatorAnswer& answer) const {
+  std::vector<WorkCurve::Point> cool = points_of(entry, samples, ClockRegime::kCool, answer);
+  std::vector<WorkCurve::Point> hot = points_of(entry, samples, ClockRegime::kSustained, answer);
+  if (entry.binding == Binding::kCollective) {
+    cool.insert(cool.end(), hot.begin(), hot.end());
+    return WorkCurve(std::move(cool), work);
+  }
+  if (!cool.empty() && !hot.empty()) {  // the slowdown where computing bounds
+    const WorkCurve base(cool, work);
+    double sum = 0, weights = 0;
+    for (const WorkCurve::Point& p : hot) {
+      const double weight = work.clock_factor(p.x, 1.1) - 1;
+      const Answer same = base.at(p.x);
+      if (weight <= 0 || same.origin != Origin::kMeasured) continue;
+      sum += weight * (p.seconds / same.seconds);
+      weights += weight;
+    }
+    if (weights > 0) answer.clock_slowdown = std::max(1.0, sum / weights);
+  }
+  if (cool.empty()) {
+    for (WorkCurve::Point& p : hot) p.seconds /= work.clock_factor(p.x, answer.clock_slowdown);
+    cool = std::move(hot);
+  }
+  return WorkCurve(std::move(cool), work);
+}
+
+bool PlanCompiler::linear_from_neighbours(const PlanEntry& entry, OperatorAnswer& answer, WorkCurve& curve) {
+  if (entry.key.dims.size() != 2) return false;
+  OperatorKey plain = entry.key;
+  plain.attributes.erase("bias");
+  if (plain != entry.key) {
+    const Found found = find(signature_of(plain));
+    if (found.source >= 0) {
+      curve = fit(entry, found.samples, work_of(entry), answer);
+      curve.relabel(Origin::kInterpolated, curve.fold_error());
+      answer.source = found.source;
+      answer.best = Origin::kInterpolated;
+      answer.note = "measured without bias";
+      return true;
+    }
+  }
+  for (std::size_t i = 0; i < sources_.size(); ++i) {
+    const std::string name = fmt::format("{} {} {}", i, fmt::join(entry.key.dtypes, " "), entry.key.family);
+    std::unique_ptr<LinearSurface>& surface = surfaces_[name];
+    if (!surface) surface = std::make_unique<LinearSurface>(sources_[i].sets(), entry.key, gpu_, settings_.efficiency);
+    const auto found = surface->at(entry.key.dims[0], entry.key.dims[1]);
+    if (!found) continue;
+    curve = *found;
+    answer.source = static_cast<int>(i);
+    answer.best = curve.at(curve.points().front().x).origin;
+    answer.note = fmt::format("from {} linears of other sizes", surface->sizes());
+    return true;
+  }
+  return false;
+}
+
+/// vLLM's own all-reduce ends at its limit; longer messages go through NCCL.
+void PlanCompiler::extend_custom_all_reduce(const PlanEntry& entry, std::vector<Sample>& samples,
+                                            OperatorAnswer& answer) {
+  if (entry.key.family != "vllm-custom") return;
+  OperatorKey nccl = entry.key;
+  nccl.family = "nccl";
+  const Found longer = find(signature_of(nccl));
+  std::uint64_t largest = 0;
+  for (const Sample& s : samples) largest = std::max(largest, s.point[0]);
+  std::size_t added = 0;
+  for (const Sample& s : longer.samples) {
+    if (s.point[0] <= largest) continue;
+    samples.push_back(s);
+    ++added;
+  }
+  if (added > 0) answer.note = fmt::format("nccl above {} bytes", largest);
+}
+
+bool PlanCompiler::collective_of_other_family(const PlanEntry& entry, const RowWork& work, OperatorAnswer& answer,
+                                              WorkCurve& curve) {
+  for (const char* family : {"nccl", "vllm-custom"}) {
+    for (const char* dtype : {"", "bfloat16", "float16"}) {  // what counts is bytes
+      OperatorKey other = entry.key;
+      other.family = family;
+      if (*dtype != 0 && !other.dtypes.empty()) other.dtypes[0] = dtype;
+      const Found found = find(signature_of(other));
+      if (found.source < 0) continue;
+      curve = fit(entry, found.samples, work, answer);
+      curve.relabel(Origin::kInterpolated, curve.fold_error());
+      answer.source = found.source;
+      answer.best = Origin::kInterpolated;
+      answer.note = fmt::format("measured as {} {}", family, other.dtypes.empty() ? "" : other.dtypes[0]);
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace dooly::oracle

@@ -1,0 +1,50 @@
+#pragma once
+
+#include "oracle_profiled/compiled_plan.hpp"
+#include "oracle_profiled/linear_surface.hpp"
+#include "sample_library.hpp"
+
+#include <map>
+#include <memory>
+#include <string>
+
+namespace dooly::oracle {
+
+/// Finds who answers each operator of a plan and fits what they answer with.
+class PlanCompiler {
+ public:
+  PlanCompiler(CompiledPlan& out, std::span<const SampleSource* const> sources, const Gpu& gpu,
+               const CompileSettings& settings);
+  void compile(const StepPlan& plan);
+
+ private:
+  struct Found {
+    int source = -1;
+    std::vector<Sample> samples;
+    std::string note;
+  };
+  void add_rows(const PlanEntry& entry);
+  void add_attention(const PlanEntry& entry);
+  WorkCurve curve_of(const PlanEntry& entry, const RowWork& work, OperatorAnswer& answer);
+  WorkCurve fit(const PlanEntry& entry, const std::vector<Sample>& samples, const RowWork& work,
+                OperatorAnswer& answer) const;
+  std::vector<WorkCurve::Point> points_of(const PlanEntry& entry, const std::vector<Sample>& samples,
+                                          ClockRegime regime, OperatorAnswer& answer) const;
+  bool linear_from_neighbours(const PlanEntry& entry, OperatorAnswer& answer, WorkCurve& curve);
+  bool collective_of_other_family(const PlanEntry& entry, const RowWork& work, OperatorAnswer& answer,
+                                  WorkCurve& curve);
+  void extend_custom_all_reduce(const PlanEntry& entry, std::vector<Sample>& samples, OperatorAnswer& answer);
+  RowWork work_of(const PlanEntry& entry) const;
+  Found find(const Signature& signature) const;
+  void report(const PlanEntry& entry, OperatorAnswer answer);
+  void use_modules(const StepPlan& plan, std::vector<PlanEntry>& entries);
+
+  CompiledPlan& out_;
+  Gpu gpu_;
+  CompileSettings settings_;
+  std::vector<SampleLibrary> sources_;
+  std::map<std::string, std::unique_ptr<LinearSurface>> surfaces_;  // by source and types
+  std::uint32_t tensor_parallel_ = 1;
+};
+
+}  // namespace dooly::oracle

@@ -1,0 +1,156 @@
+#include "oracle_profiled/prefill_surface.hpp"
+
+#include "nnls.hpp"
+
+#include <cmath>
+
+namespace dooly::oracle {
+namespace {
+
+constexpr std::size_t kEnoughToFit = 8;
+
+}  // namespace
+
+PrefillSurface::Batch PrefillSurface::batch_of(double chunks, double query, double context) const {
+  const double kv = work_.kv_tokens(query, context);
+  return {chunks, query, context, chunks * query, chunks * work_.pairs(query, context), kv, chunks * kv};
+}
+
+double PrefillSurface::base(const Batch& b) const {
+  if (is_fitted_) {
+    const double fitted = features_[0] + features_[1] * b.query_sum + features_[2] * b.pair_sum +
+                          features_[3] * b.longest_kv + features_[4] * b.kv_sum;
+    return std::max(fitted, 1e-12);
+  }
+  return std::max(work_.kernel_s + std::max(b.pair_sum * work_.pair_s, b.kv_sum * work_.token_s), 1e-12);
+}
+
+double PrefillSurface::base_at(const Grid& grid, double u, double query) const {
+  return base(grid.by_context ? batch_of(1, query, u) : batch_of(u, query, 0));
+}
+
+void PrefillSurface::fit(const std::vector<Point>& points, const AttentionRoofline& work) {
+  work_ = work;
+  build(points);
+  fold_error_ = measure_folds(points);
+}
+
+void PrefillSurface::build(const std::vector<Point>& points) {
+  points_ = points.size();
+  is_fitted_ = false;
+  if (points.size() >= kEnoughToFit) {
+    std::vector<double> features, targets;
+    for (const Point& p : points) {
+      const Batch b = batch_of(p.chunks, p.query, p.context);
+      for (const double f : {1.0, b.query_sum, b.pair_sum, b.longest_kv, b.kv_sum}) features.push_back(f);
+      targets.push_back(p.seconds);
+    }
+    const std::vector<double> fitted = fit_non_negative(features, targets);
+    std::copy(fitted.begin(), fitted.end(), features_.begin());
+    is_fitted_ = features_[2] > 0;  // without FLOPs the roofline is the better guide
+  }
+  build_grid(by_chunks_, points, false);
+  build_grid(by_context_, points, true);
+}
+
+void PrefillSurface::build_grid(Grid& grid, const std::vector<Point>& points, bool by_context) const {
+  grid = {};
+  grid.by_context = by_context;
+  std::map<std::pair<double, double>, std::pair<double, int>> sums;
+  for (const Point& p : points) {
+    if (by_context ? p.chunks != 1 : p.context != 0) continue;
+    auto& [sum, count] = sums[{by_context ? p.context : p.chunks, p.query}];
+    sum += p.seconds;
+    ++count;
+  }
+  if (sums.empty()) return;
+  NodeGrid::Measured measured;
+  for (const auto& [where, sum] : sums) measured[where] = sum.first / sum.second;
+  grid.nodes = NodeGrid::build(
+      measured, [&](double u, double x) { return base_at(grid, u, x); }, {}, {});
+  for (const double u : grid.nodes.u)
+    for (const double x : grid.nodes.x) grid.base.push_back(base_at(grid, u, x));
+}
+
+double PrefillSurface::ratio(const Grid& grid, double u, double query, Answer& label) const {
+  const NodeGrid& nodes = grid.nodes;
+  const double x = std::clamp(query, nodes.x.front(), nodes.x.back());
+  const double v = std::clamp(u, nodes.u.front(), nodes.u.back());
+  const std::size_t last_i = nodes.u.size() - 1, last_j = nodes.x.size() - 1;
+  const std::size_t i = last_i == 0 ? 0 : cell_of(nodes.u, v), j = last_j == 0 ? 0 : cell_of(nodes.x, x);
+  const std::size_t i2 = std::min(i + 1, last_i), j2 = std::min(j + 1, last_j);
+  const auto row = [&](std::size_t r) {
+    const std::size_t a = nodes.at(r, j), b = nodes.at(r, j2);
+    const double span = grid.base[b] - grid.base[a];
+    const double part = span > 0 ? (base_at(grid, nodes.u[r], x) - grid.base[a]) / span : 0;
+    return nodes.seconds[a] + (nodes.seconds[b] - nodes.seconds[a]) * std::clamp(part, 0.0, 1.0);
+  };
+  const double across = i2 > i ? (v - nodes.u[i]) / (nodes.u[i2] - nodes.u[i]) : 0;
+  double seconds = row(i);
+  if (across > 0) seconds += (row(i2) - seconds) * across;
+  int used = 0;
+  for (std::size_t r = i; r <= i2; ++r) {
+    if (r == i ? across == 1 : across == 0) continue;
+    for (std::size_t c = j; c <= j2; ++c) {
+      if (c == j ? (j2 > j && x == nodes.x[j2]) : x == nodes.x[j]) continue;
+      ++used;
+      label.origin = worse(label.origin, nodes.origin[nodes.at(r, c)]);
+      label.error = std::max(label.error, double{nodes.error[nodes.at(r, c)]});
+    }
+  }
+  if (used > 1) label.origin = worse(label.origin, Origin::kInterpolated);
+  if (x != query || v != u) {
+    label.origin = worse(label.origin, Origin::kExtrapolated);
+    label.error += kExtrapolationError * (std::abs(std::log2((query + 1) / (x + 1))) + std::abs(std::log2((u + 1) / (v + 1))));
+  }
+  return seconds / base_at(grid, v, x);
+}
+
+Answer PrefillSurface::at(const Batch& b) const {
+  if (points_ == 0) return {base(b), Origin::kRoofline, kRooflineError};
+  Answer answer{base(b), Origin::kMeasured, 0};
+  const bool has_chunks = !by_chunks_.nodes.empty(), has_contexts = !by_context_.nodes.empty();
+  if (has_chunks) answer.seconds *= ratio(by_chunks_, b.chunks, b.query, answer);
+  const bool contexts_differ = has_contexts && by_context_.nodes.u.size() > 1;
+  if (has_contexts && (!has_chunks || (contexts_differ && b.context > 0))) {
+    answer.seconds *= ratio(by_context_, b.context, b.query, answer);
+    Answer ignored;
+    if (has_chunks) answer.seconds /= ratio(by_context_, 0, b.query, ignored);
+    if (!has_chunks && b.chunks > 1) answer.origin = worse(answer.origin, Origin::kInterpolated);
+  } else if (b.context > 0) {  // the work carries the context
+    answer.origin = worse(answer.origin, Origin::kExtrapolated);
+    answer.error += kExtrapolationError * std::log2((b.context + b.query) / b.query);
+  }
+  if (!has_chunks && !has_contexts) answer.origin = Origin::kExtrapolated;
+  if (b.query_sum != b.chunks * b.query) answer.origin = worse(answer.origin, Origin::kInterpolated);
+  if (answer.origin == Origin::kInterpolated) {
+    answer.error = fold_error_;
+  } else if (answer.origin == Origin::kExtrapolated) {
+    answer.error = std::min(1.0, (points_ > 1 ? std::max(fold_error_, kExtrapolationError) : kOnePointError) + answer.error);
+  }
+  return answer;
+}
+
+double PrefillSurface::measure_folds(const std::vector<Point>& points) const {
+  if (points.size() < kEnoughToFit) return points.size() > 1 ? kExtrapolationError : 0;
+  constexpr std::size_t kFolds = 5;
+  double sum = 0;
+  std::size_t count = 0;
+  for (std::size_t fold = 0; fold < kFolds; ++fold) {
+    PrefillSurface rest;
+    rest.work_ = work_;
+    std::vector<Point> kept;
+    for (std::size_t i = 0; i < points.size(); ++i)
+      if (i % kFolds != fold) kept.push_back(points[i]);
+    rest.build(kept);
+    for (std::size_t i = fold; i < points.size(); i += kFolds) {
+      const Answer answer = rest.at(batch_of(points[i].chunks, points[i].query, points[i].context));
+      if (answer.origin > Origin::kInterpolated) continue;
+      sum += std::abs(answer.seconds / points[i].seconds - 1);
+      ++count;
+    }
+  }
+  return count > 0 ? sum / static_cast<double>(count) : kExtrapolationError;
+}
+
+}  // namespace dooly::oracle
