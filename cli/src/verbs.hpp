@@ -14,6 +14,7 @@ Command schema_command();
 Command list_command();
 Command workload_command();
 Command new_command();
+Command plan_command();
 /// Verbs that later versions bring; each says so.
 std::vector<Command> later_commands();
 

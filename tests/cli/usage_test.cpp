@@ -113,7 +113,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{{"schema", "study"}, "dooly schema study: not built yet in this version"}));
 
 TEST(Usage, VerbsOfLaterVersionsSaySoWhateverFollows) {
-  for (const char* verb : {"study", "report", "plan", "predict", "serve-oracle", "store", "profile", "validate"}) {
+  for (const char* verb : {"study", "report", "predict", "serve-oracle", "store", "profile", "validate"}) {
     const ProcessResult result = dooly({verb, "something", "--jobs", "3"});
     EXPECT_EQ(result.code, 2);
     EXPECT_EQ(result.out, "");

@@ -432,7 +432,7 @@ double parameters_of(const PlanEntry& e) {
   const std::string& kind = e.key.kind;
   if (kind == "linear") return dim(0) * dim(1) + (flag("bias") ? dim(1) : 0);
   if (kind == "embedding") return dim(0) * dim(1);
-  if (kind == "rms_norm") return dim(0);
+  if (kind == "rms_norm") return e.name == "pre_router_norm" ? 0 : dim(0);  // that one has no weights
   if (kind == "layer_norm") return dim(0) * (flag("bias") ? 2 : 1);
   if (kind == "qk_norm") {
     if (flag("weightless")) return 0;

@@ -1,0 +1,29 @@
+#pragma once
+
+#include "oracle/step_plan.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+
+namespace dooly::cli {
+
+/// How many usable samples a store holds of each operation, in all its environments.
+class StoreCoverage {
+ public:
+  /// `path`: a store directory or a portable file. Throws store::StoreError.
+  explicit StoreCoverage(const std::filesystem::path& path);
+
+  std::uint64_t samples(const oracle::Signature& signature) const;
+  /// Those of the entry; for an all-reduce with kernels of the engine's own also those by NCCL, which takes the larger
+  /// messages.
+  std::uint64_t samples(const oracle::PlanEntry& entry) const;
+  /// The module of the plan that covers `entry` and was measured, or empty.
+  std::string module_of(const oracle::StepPlan& plan, const oracle::PlanEntry& entry) const;
+
+ private:
+  std::map<oracle::Signature, std::uint64_t> samples_;
+};
+
+}  // namespace dooly::cli

@@ -1,0 +1,69 @@
+#include "dooly_process.hpp"
+#include "plan_text.hpp"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace dooly::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+TEST(ScaledNumber, HasThreeDigitsAndAPrefix) {
+  EXPECT_EQ(scaled(0), "0");
+  EXPECT_EQ(scaled(576), "576");
+  EXPECT_EQ(scaled(1536), "1.54k");
+  EXPECT_EQ(scaled(25165824), "25.2M");
+  EXPECT_EQ(scaled(999'600), "1.00M");
+  EXPECT_EQ(scaled(603979776), "604M");
+}
+
+TEST(Plan, ListsOperatorsCountsBindingsAndSums) {
+  const ProcessResult result = dooly({"plan", "meta-llama/Llama-3.1-8B", "--tp", "2"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(result.err, "");
+  EXPECT_EQ(result.out.rfind("meta-llama/Llama-3.1-8B: tp 2, pp 1, ep 1; attention fa3, bfloat16, KV cache bfloat16 in "
+                             "blocks of 16\n",
+                             0),
+            0u)
+      << result.out;
+  EXPECT_NE(result.out.find("linear 4096x3072 bfloat16 cublas\n"), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("rms_norm 4096 bfloat16 vllm-c, residual\n"), std::string::npos);
+  EXPECT_NE(result.out.find("8,030,261,248 parameters in 32 layers"), std::string::npos);
+  EXPECT_NE(result.out.find("KV cache 65,536 B a token\n"), std::string::npos);
+}
+
+TEST(Plan, WritesJsonAndOneFileAStage) {
+  const Scratch scratch;
+  const std::string file = scratch.name("plan.json");
+  ASSERT_EQ(dooly({"plan", "Qwen/Qwen3-8B", "--out", file}).code, 0);
+  const auto plan = nlohmann::json::parse(read_file(file));
+  EXPECT_EQ(plan["model"], "Qwen/Qwen3-8B");
+  EXPECT_EQ(plan["entries"][0]["name"], "embedding");
+  EXPECT_EQ(dooly({"plan", "Qwen/Qwen3-8B", "--out", file}).err, file + ": exists already; --force replaces it\n");
+  EXPECT_EQ(dooly({"plan", "Qwen/Qwen3-8B", "--out", file, "--force"}).code, 0);
+  const ProcessResult stages = dooly({"plan", "Qwen/Qwen3-8B", "--pp", "2", "--out", scratch.name("p.json")});
+  EXPECT_EQ(stages.code, 0) << stages.err;
+  EXPECT_NE(stages.out.find("stage 1 (layers 18 to 35)"), std::string::npos) << stages.out;
+  EXPECT_TRUE(fs::exists(scratch / "p.stage0.json"));
+  EXPECT_TRUE(fs::exists(scratch / "p.stage1.json"));
+}
+
+TEST(Plan, RefusesByName) {
+  const auto message = [](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "plan");
+    const ProcessResult result = dooly(arguments);
+    EXPECT_EQ(result.code, 2);
+    EXPECT_EQ(result.out, "");
+    return result.err;
+  };
+  EXPECT_EQ(message({"Qwen/Qwen3-8B", "--tp", "two"}), "--tp: must be a whole number of at least 1, got 'two'\n");
+  EXPECT_NE(message({"Qwen/Qwen3-8B", "--tp", "3"}).find("tensor parallel size 3 does not divide"), std::string::npos);
+  EXPECT_NE(message({"Qwen/Qwen3-9B"}).find("Qwen/Qwen3-8B"), std::string::npos);
+  EXPECT_NE(message({"Qwen/Qwen3-8B", "--backend", "fa9"}).find("known: fa2, fa3"), std::string::npos);
+  EXPECT_NE(message({"Qwen/Qwen3-8B", "--save"}).find("--save: needs --store"), std::string::npos);
+  EXPECT_NE(message({"Qwen/Qwen3-8B", "--store", "/no/such/store"}).find("/no/such/store"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace dooly::cli
