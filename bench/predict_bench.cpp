@@ -1,0 +1,123 @@
+// Time of one answer of the profiled oracle: a decode step, a run of them, and a mixed step, from made-up samples as dense
+// as public tables.
+#include "oracle/model_table.hpp"
+#include "oracle_profiled/profiled_oracle.hpp"
+
+#include <benchmark/benchmark.h>
+#include <map>
+#include <memory>
+#include <vector>
+
+namespace {
+
+using namespace dooly::oracle;
+
+class MadeUp : public SampleSource {
+ public:
+  explicit MadeUp(const StepPlan& plan) {
+    for (const PlanEntry& entry : plan.entries) {
+      std::vector<Sample>& samples = samples_[entry.signature];
+      if (entry.binding == Binding::kAttention) {
+        attention(samples);
+      } else {
+        for (std::uint64_t x = 1; x <= 16384; x = x < 16 ? x + 1 : x * 5 / 4)
+          samples.push_back(of({x, entry.binding == Binding::kCollective ? 2U : 0U}, 5e-6 + 2e-8 * double(x)));
+      }
+    }
+  }
+  std::vector<Sample> samples(const Signature& signature) const override { return samples_.at(signature); }
+  std::vector<SampleSet> sets() const override { return {}; }
+  std::string describe() const override { return "made up"; }
+
+ private:
+  static Sample of(std::initializer_list<std::uint64_t> point, double seconds) {
+    Sample sample;
+    std::copy(point.begin(), point.end(), sample.point.begin());
+    sample.median_s = seconds;
+    return sample;
+  }
+  static void attention(std::vector<Sample>& samples) {
+    for (std::uint64_t n = 1; n <= 1024; n *= 2)
+      for (std::uint64_t c = 1; c <= 131072; c *= 2)
+        samples.push_back(of({0, 0, 0, n, c}, 5e-6 + 1e-8 * double(n) + 1e-9 * double(n * c)));
+    for (std::uint64_t b = 1; b <= 64; b *= 2)
+      for (std::uint64_t q = 16; q <= 16384; q *= 2)
+        samples.push_back(of({b, q, 0}, 5e-6 + 2e-9 * double(b * q) + 1e-12 * double(b * q * q)));
+    for (std::uint64_t q = 16; q <= 2048; q *= 2)
+      for (std::uint64_t c = 16; c <= 16384; c *= 4)
+        for (std::uint64_t n = 1; n <= 128; n *= 2)
+          for (std::uint64_t d = 16; d <= 16384; d *= 4)
+            samples.push_back(of({1, q, c, n, d}, 8e-6 + 2e-12 * double(q * c) + 1e-9 * double(n * d)));
+  }
+  std::map<Signature, std::vector<Sample>> samples_;
+};
+
+std::unique_ptr<ProfiledOracle> oracle_of(const char* model) {
+  const StepPlan plan = make_plan(find_model(model), {});
+  const MadeUp source(plan);
+  const SampleSource* sources[] = {&source};
+  CompileSettings settings;
+  settings.capture_sizes = CudaGraphs::default_sizes(1024, 8192);
+  return std::make_unique<ProfiledOracle>(plan, sources, find_gpu("H200"), settings, find_platform("h200-vm"));
+}
+
+BatchShape decodes(std::uint32_t count) {
+  BatchShape shape;
+  shape.decodes = shape.logits_rows = count;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::uint64_t context = 500 + 7 * i;
+    shape.decode_context += context;
+    shape.decode_context_squares += context * context;
+  }
+  return shape;
+}
+
+void ask(benchmark::State& state, const LatencyOracle& oracle, BatchShape shape) {
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(shape);
+    benchmark::DoNotOptimize(oracle.cost(shape, DeviceState{0.5}));
+    ++shape.decode_context;  // as between two steps
+  }
+  state.counters["answers/s"] = benchmark::Counter(double(state.iterations()), benchmark::Counter::kIsRate);
+}
+
+void BM_Decode(benchmark::State& state, const char* model) {
+  const auto oracle = oracle_of(model);
+  ask(state, *oracle, decodes(static_cast<std::uint32_t>(state.range(0))));
+}
+BENCHMARK_CAPTURE(BM_Decode, full, "meta-llama/Llama-3.1-8B")->RangeMultiplier(16)->Range(1, 256);
+BENCHMARK_CAPTURE(BM_Decode, sliding_window, "CohereForAI/c4ai-command-r7b-12-2024")->Arg(256);
+BENCHMARK_CAPTURE(BM_Decode, experts, "Qwen/Qwen3-30B-A3B")->Arg(256);
+
+void BM_Mixed(benchmark::State& state, const char* model) {
+  const auto oracle = oracle_of(model);
+  std::vector<PrefillChunk> chunks(static_cast<std::size_t>(state.range(0)), PrefillChunk{200, 300});
+  BatchShape shape = decodes(64);
+  shape.prefills = chunks;
+  shape.prefill_tokens = 200 * static_cast<std::uint32_t>(chunks.size());
+  ask(state, *oracle, shape);
+}
+BENCHMARK_CAPTURE(BM_Mixed, full, "meta-llama/Llama-3.1-8B")->Arg(1)->Arg(32);
+BENCHMARK_CAPTURE(BM_Mixed, sliding_window, "CohereForAI/c4ai-command-r7b-12-2024")->Arg(32);
+
+/// Steps of a run, each.
+void BM_DecodeRun(benchmark::State& state) {
+  const auto oracle = oracle_of("meta-llama/Llama-3.1-8B");
+  BatchShape shape = decodes(256);
+  std::vector<double> device_s(256);
+  double steps = 0;
+  for (auto _ : state) {
+    LatencyOracle::DecodeRun run;
+    benchmark::DoNotOptimize(oracle->decode_run(shape, device_s, run));
+    steps += run.steps;
+  }
+  state.counters["steps/s"] = benchmark::Counter(steps, benchmark::Counter::kIsRate);
+}
+BENCHMARK(BM_DecodeRun);
+
+void BM_Compile(benchmark::State& state) {
+  for (auto _ : state) benchmark::DoNotOptimize(oracle_of("meta-llama/Llama-3.1-8B"));
+}
+BENCHMARK(BM_Compile)->Unit(benchmark::kMillisecond);
+
+}  // namespace
