@@ -1,6 +1,10 @@
 #include "dooly_process.hpp"
 #include "plan_text.hpp"
 
+#include "oracle/operator_keys.hpp"
+#include "oracle_store/portable_file.hpp"
+#include "oracle_store/signature_store.hpp"
+
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -47,6 +51,65 @@ TEST(Plan, WritesJsonAndOneFileAStage) {
   EXPECT_NE(stages.out.find("stage 1 (layers 18 to 35)"), std::string::npos) << stages.out;
   EXPECT_TRUE(fs::exists(scratch / "p.stage0.json"));
   EXPECT_TRUE(fs::exists(scratch / "p.stage1.json"));
+}
+
+oracle::Sample sample_at(std::uint64_t tokens) {
+  oracle::Sample sample;
+  sample.point = {tokens};
+  sample.count = 1;
+  sample.median_s = sample.mean_s = sample.min_s = sample.p10_s = sample.p90_s = 1e-5;
+  return sample;
+}
+
+oracle::Environment some_gpu() {
+  oracle::Environment environment;
+  environment.gpu = "H200-SXM";
+  environment.source = "measured";
+  return environment;
+}
+
+TEST(Plan, SaysWhatAStoreAnswersAndSavesItselfThere) {
+  const Scratch scratch;
+  const std::string path = scratch.name("s");
+  {
+    auto made = store::SignatureStore::open(path, store::SignatureStore::Mode::kCreate);
+    const std::string environment = made.put_environment(some_gpu());
+    // Measured for whichever model: Qwen3-8B has the same query, key and value projection as Llama-3.1-8B.
+    const auto signature = made.put_key(oracle::linear_key({"bfloat16", "bfloat16", "bfloat16"}, 4096, 6144));
+    made.put_all(environment, signature, {sample_at(1), sample_at(2), sample_at(4)});
+    made.close();
+  }
+  for (const char* model : {"meta-llama/Llama-3.1-8B", "Qwen/Qwen3-8B"}) {
+    const ProcessResult result = dooly({"plan", model, "--store", path});
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_NE(result.out.find("  3        linear 4096x6144 bfloat16 cublas\n"), std::string::npos) << result.out;
+    EXPECT_NE(result.out.find("the store answers 1 of 1"), std::string::npos) << result.out;
+    EXPECT_NE(result.out.find("it lacks: act_and_mul, attention, down_proj"), std::string::npos);
+  }
+  ASSERT_EQ(dooly({"plan", "Qwen/Qwen3-8B", "--tp", "2", "--store", path, "--save", "--quiet"}).code, 0);
+  const auto opened = store::SignatureStore::open(path, store::SignatureStore::Mode::kRead);
+  const std::string name = "Qwen/Qwen3-8B tp2 pp1 ep1 fa3 bfloat16 kv-bfloat16 stage0";
+  EXPECT_EQ(opened.plans(), std::vector<std::string>{name});
+  EXPECT_EQ(oracle::parse_plan(opened.plan(name).value()).tensor_parallel, 2u);
+}
+
+TEST(Plan, AModuleStandsForItsParts) {
+  const Scratch scratch;
+  const std::string path = scratch.name("s.jsonl.zst");
+  {
+    store::PortableSink sink(path);
+    sink.environment(some_gpu());
+    oracle::MlaWork work{.heads = 16, .q_lora_rank = 0, .kv_lora_rank = 512, .qk_nope_dim = 128, .qk_rope_dim = 64,
+                         .v_dim = 128};
+    oracle::Sample sample = sample_at(0);
+    sample.point = {0, 0, 0, 1, 100};
+    sink.sample(oracle::mla_module_key("bfloat16", "bfloat16", "bfloat16", 2048, work, "fa3-mla"), sample);
+    sink.finish();
+  }
+  const ProcessResult result = dooly({"plan", "deepseek-ai/DeepSeek-V2-Lite", "--store", path});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_NE(result.out.find("in mla_module"), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("10 of them as part of a module"), std::string::npos) << result.out;
 }
 
 TEST(Plan, RefusesByName) {
