@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <fstream>
 #include <thread>
 
 namespace dooly::store {
@@ -54,6 +55,16 @@ rocksdb::DBOptions database_options(Mode mode) {
 }
 
 bool has_database(const std::filesystem::path& directory) { return std::filesystem::exists(directory / "CURRENT"); }
+
+/// Changes with every table or log that comes or goes. A writer records that before it removes old ones: a reader that
+/// finds the same before and after opening has seen tables and logs of one moment. (RocksDB takes a log that is gone for
+/// one that was never there.)
+std::string manifest_state(const std::filesystem::path& directory) {
+  std::string name;
+  std::getline(std::ifstream(directory / "CURRENT"), name);
+  std::error_code error;
+  return name + " " + std::to_string(std::filesystem::file_size(directory / name, error));
+}
 
 /// A directory that somebody uses for something else is not made a store.
 void refuse_foreign(const std::filesystem::path& directory) {
@@ -99,14 +110,18 @@ void Database::open(Mode mode) {
   for (const Family family : kFamilies) families.emplace_back(std::string(family_name(family)), shared);
   families.emplace_back(rocksdb::kDefaultColumnFamilyName, shared);
   rocksdb::Status status;
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    rocksdb::DB* db = nullptr;
+  bool stood_still = false;
+  for (int attempt = 0; attempt < kAttempts && !stood_still; ++attempt) {
     if (attempt > 0) std::this_thread::sleep_for(std::chrono::milliseconds(attempt));
+    release();
+    rocksdb::DB* db = nullptr;
+    const std::string before = manifest_state(directory_);
     status = writable_ ? rocksdb::DB::Open(options, directory_.string(), families, &handles_, &db)
                        : rocksdb::DB::OpenForReadOnly(options, directory_.string(), families, &handles_, &db);
     db_.reset(db);
-    if (status.ok() || writable_ || FileSeal::is_there(directory_)) break;  // no writer at work: it stays as it is
+    stood_still = writable_ || (status.ok() ? manifest_state(directory_) == before : FileSeal::is_there(directory_));
   }
+  if (status.ok() && !stood_still) throw StoreError(directory_.string() + ": a writer keeps changing it: try again");
   if (status.IsIOError() && status.ToString().find("lock") != std::string::npos)
     throw StoreError(directory_.string() + ": another process is writing to this store");
   if (status.IsInvalidArgument()) throw StoreError(directory_.string() + ": is no store of dooly: " + status.ToString());

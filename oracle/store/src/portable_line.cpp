@@ -242,7 +242,7 @@ class Cursor {
   bool number(double& value) {
     if (at_ == end_ || !(*at_ == '-' ? at_ + 1 != end_ && is_digit(at_[1]) : is_digit(*at_))) return false;
     const auto [stop, error] = std::from_chars(at_, end_, value);
-    if (error != std::errc() || stop[-1] == '.' || has_leading_zero()) return false;
+    if (error != std::errc() || has_leading_zero() || has_bare_point(stop)) return false;
     return at_ = stop, true;
   }
   bool whole(std::uint64_t& value) {
@@ -258,6 +258,11 @@ class Cursor {
   bool has_leading_zero() const {
     const char* const first = *at_ == '-' ? at_ + 1 : at_;
     return *first == '0' && first + 1 < end_ && is_digit(first[1]);
+  }
+  /// JSON wants a digit behind a decimal point.
+  bool has_bare_point(const char* stop) const {
+    const char* const point = std::find(at_, stop, '.');
+    return point != stop && (point + 1 == stop || !is_digit(point[1]));
   }
   const char* at_;
   const char* end_;

@@ -1,0 +1,78 @@
+#include "oracle_store/portable_file.hpp"
+
+#include "random_store.hpp"
+#include "test_support/scratch.hpp"
+
+#include <gtest/gtest.h>
+
+namespace dooly::store {
+namespace {
+
+using test::Scratch;
+using test::text_of;
+
+std::vector<Record> read_all(const std::filesystem::path& path) {
+  PortableReader reader(path);
+  return all_records(reader);
+}
+
+TEST(PortableSink, SortsWhatItGets) {
+  const Scratch scratch;
+  PortableSink sink(scratch / "f");
+  sink.environment(test_environment());
+  for (const std::uint64_t tokens : {512u, 8u, 64u}) sink.sample(test_key(), test_sample(tokens));
+  sink.sample(test_key(1, 1), test_sample(1));
+  sink.sample(test_key(), test_sample(8, 7e-6));  // measured again
+  EXPECT_EQ(sink.finish(), 7u);
+  const std::vector<Record> records = read_all(scratch / "f");
+  ASSERT_EQ(records.size(), 7u);
+  EXPECT_EQ(std::get<EnvironmentRecord>(records[0]).environment, test_environment());
+  EXPECT_FALSE(std::filesystem::exists(scratch / "f.partial"));
+  std::vector<oracle::Sample> samples;
+  for (const Record& record : records)
+    if (const auto* sample = std::get_if<SampleRecord>(&record); sample && sample->signature == oracle::signature_of(test_key()))
+      samples.push_back(sample->sample);
+  EXPECT_EQ(samples, (std::vector{test_sample(8, 7e-6), test_sample(64), test_sample(512)}));
+}
+
+TEST(PortableSink, GoesOnAfterItWasCutShort) {
+  const Scratch scratch;
+  {
+    PortableSink sink(scratch / "f");
+    sink.environment(test_environment());
+    sink.sample(test_key(), test_sample(8));
+    sink.sample(test_key(), test_sample(16));
+  }  // no finish()
+  std::ofstream(scratch / "f.partial", std::ios::app) << "{\"count\":3";  // a torn line
+  {
+    PortableSink sink(scratch / "f");
+    sink.environment(test_environment());
+    EXPECT_TRUE(sink.has(test_key(), oracle::ClockRegime::kCool, {16}));
+    EXPECT_FALSE(sink.has(test_key(), oracle::ClockRegime::kCool, {32}));
+    sink.sample(test_key(), test_sample(32));
+  }
+  PortableSink sink(scratch / "f");
+  EXPECT_EQ(sink.finish(), 5u);
+}
+
+TEST(PortableSink, AddsToAFinishedFile) {
+  const Scratch scratch;
+  for (const std::uint64_t tokens : {8u, 16u}) {
+    PortableSink sink(scratch / "f");
+    sink.environment(test_environment());
+    sink.sample(test_key(), test_sample(tokens));
+    sink.finish();
+  }
+  EXPECT_EQ(read_all(scratch / "f").size(), 4u);
+}
+
+TEST(PortableSink, RefusesWhatNoStoreTakes) {
+  const Scratch scratch;
+  PortableSink sink(scratch / "f");
+  EXPECT_THROW(sink.sample(test_key(), test_sample(8)), StoreError) << "no environment yet";
+  sink.environment(test_environment());
+  EXPECT_THROW(sink.sample(test_key(), test_sample(8, -1)), StoreError);
+}
+
+}  // namespace
+}  // namespace dooly::store
