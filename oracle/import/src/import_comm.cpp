@@ -65,7 +65,7 @@ void read_rank_line(const std::vector<std::string>& words, Run& run) {
     run.hosts.push_back(on[1]);
   const auto bracket = std::find_if(words.begin(), words.end(), [](const std::string& word) { return word.ends_with(']'); });
   if (bracket == words.end() || !run.gpu.empty()) return;
-  for (auto word = bracket + 1; word != words.end(); ++word) run.gpu += (run.gpu.empty() ? "" : " ") + *word;
+  for (auto word = bracket + 1; word != words.end(); ++word) run.gpu.append(run.gpu.empty() ? "" : " ").append(*word);
 }
 
 void read_comment(const std::string& line, Run& run) {

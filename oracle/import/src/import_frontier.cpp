@@ -83,7 +83,7 @@ void read_moe(const ProfileFile& file, ImportContext& context, const VidurSettin
       continue;
     }
     oracle::Environment environment = setting.environment;
-    if (measurement && !table.cell(*measurement).empty()) environment.source += " " + std::string(table.cell(*measurement));
+    if (measurement && !table.cell(*measurement).empty()) environment.source.append(" ").append(table.cell(*measurement));
     collector.environment(environment);
     const std::string dtype = asked_dtype(context.options, precision ? table.cell(*precision) : std::string_view(), setting.dtype);
     const MoeRow row{n[0], n[1], n[2], n[3], n[4], std::max<std::uint64_t>(1, n[5] / n[6])};

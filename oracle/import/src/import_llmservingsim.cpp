@@ -84,12 +84,13 @@ Setting setting_v1(const ProfileFile& file, ImportContext& context) {
   if (setting.model.empty()) setting.model = model_from_folder(file, 2);
   ModelRun run{.model = model_for(file, options, setting.model)};
   run.tensor_parallel = tensor_parallel_of(file, options);
-  run.dtype = asked_dtype(options, "", "bfloat16");
+  run.dtype = asked_dtype(options, yaml_scalar(meta, "dtype"), "bfloat16");
   run.kv_dtype = options.kv_dtype.empty() ? run.dtype : dtype_word(options.kv_dtype);
-  run.attention_family = attention_family(environment.gpu, options);
+  const std::string said = yaml_scalar(meta, "attention_backend");
+  run.attention_family = options.backend.empty() && !said.empty() ? family_word(said, environment.gpu) : attention_family(environment.gpu, options);
   run.block_size = options.block_size;
   if (run.block_size == 0) run.block_size = static_cast<std::uint32_t>(whole_number(yaml_scalar(meta, "block_size")).value_or(16));
-  if (options.backend.empty())
+  if (options.backend.empty() && said.empty())
     context.note(fmt::format("attention of {}: the profile names no back end, '{}' taken (vLLM's default there); --backend says another",
                              environment.gpu, run.attention_family));
   setting.layers = layers_of(file, run);

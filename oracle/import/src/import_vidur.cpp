@@ -31,13 +31,11 @@ std::string device_of(const ProfileFile& file) {
   return gpu_prefix(file.stem);
 }
 
-VidurSetting setting_of(const ProfileFile& file, ImportContext& context, std::size_t model_up) {
-  std::string device = device_of(file);
-  if (device.empty() && file.folder(model_up + 1).find('-') != std::string::npos) device = file.folder(model_up + 1);
-  VidurSetting setting{.environment = environment_of(device, context.options, "vidur", file.path.string())};
+VidurSetting setting_of(const ProfileFile& file, ImportContext& context) {
+  VidurSetting setting{.environment = environment_of(device_of(file), context.options, "vidur", file.path.string())};
   setting.dtype = asked_dtype(context.options, "", "float16");
   setting.kv_dtype = context.options.kv_dtype.empty() ? std::string() : dtype_word(context.options.kv_dtype);
-  setting.model = model_from_folder(file, model_up);
+  setting.model = model_from_folder(file, 0);
   setting.config = model_if_known(context.options, setting.model);
   if (!setting.config && file.stem == "mlp")
     context.note(setting.model + ": not a known model: RMSNorm, no biases and head_dim = n_embd / n_head taken; --model says more");
@@ -122,13 +120,12 @@ void read_cpu_overheads(const ProfileFile& file, ImportContext& context) {
 
 bool read_vidur(const ProfileFile& file, ImportContext& context) {
   const auto begin = [&] { context.collector.begin_file(file.shown); };
-  const bool below_tp = file.folder(0).starts_with("tp") && whole_number(file.folder(0).substr(2)).has_value();
   if (file.stem == "mlp" || file.stem == "linear_op") {
     begin();
-    read_vidur_mlp(file, context, setting_of(file, context, 0));
+    read_vidur_mlp(file, context, setting_of(file, context));
   } else if (file.stem.ends_with("attention")) {
     begin();
-    read_vidur_attention(file, context, setting_of(file, context, below_tp ? 1 : 0));
+    read_vidur_attention(file, context, setting_of(file, context));
   } else if (file.stem == "all_reduce" || file.stem == "send_recv") {
     begin();
     read_network(file, context);

@@ -51,7 +51,7 @@ std::string model_from_folder(const ProfileFile& file, std::size_t up) {
   const auto dashes = name.find("--");
   if (dashes != std::string::npos) return fmt::format("{}/{}", name.substr(0, dashes), name.substr(dashes + 2));
   const std::string organisation = file.folder(up + 1);
-  return organisation.empty() ? name : organisation + "/" + name;
+  return organisation.empty() ? name : fmt::format("{}/{}", organisation, name);
 }
 
 std::optional<oracle::ModelConfig> model_if_known(const ImportOptions& options, const std::string& name) {

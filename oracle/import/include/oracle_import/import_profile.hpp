@@ -15,14 +15,14 @@ namespace dooly::import_ {
 /// What a profile does not say, or says wrongly. Empty or 0: as the files, their place and their format say; what stays
 /// unknown and matters is an ImportError that names the option.
 struct ImportOptions {
-  std::string gpu;       ///< name in the GPU table where it has one
-  std::string engine;    ///< NAME=VERSION, e.g. vllm=0.19.0
-  std::string model;     ///< shipped name, or path of a config.json
-  std::string dtype;     ///< of weights and activations that the profile calls 16-bit
-  std::string kv_dtype;
-  std::string backend;   ///< family of attention: fa2, fa3, flashinfer, ...
-  std::string topology;  ///< of collectives
-  std::string driver, cuda;
+  std::string gpu{};       ///< name in the GPU table where it has one
+  std::string engine{};    ///< NAME=VERSION, e.g. vllm=0.19.0
+  std::string model{};     ///< shipped name, or path of a config.json
+  std::string dtype{};     ///< of weights and activations that the profile calls 16-bit
+  std::string kv_dtype{};
+  std::string backend{};   ///< family of attention: fa2, fa3, flashinfer, ...
+  std::string topology{};  ///< of collectives
+  std::string driver{}, cuda{};
   std::uint32_t tensor_parallel = 0;
   std::uint32_t block_size = 0;
 };

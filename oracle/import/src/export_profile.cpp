@@ -1,0 +1,116 @@
+#include "oracle_import/export_profile.hpp"
+
+#include "exporter.hpp"
+#include "oracle/model_table.hpp"
+#include "oracle/oracle_error.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+
+namespace dooly::import_ {
+namespace {
+
+constexpr std::array kFormats{
+    ExportFormat{"llmservingsim", "a profile folder of LLMServingSim 1.x"},
+    ExportFormat{"vidur", "Vidur's compute and network tables"},
+};
+
+/// How many of the model's operators the source knows in this type.
+std::size_t known_operators(const ExportContext& context, ModelRun run, const std::string& dtype) {
+  run.dtype = run.kv_dtype = dtype;
+  std::size_t known = 0;
+  for (const auto& [name, key] : model_layers(run))
+    if (!context.source.samples(signature_of(key)).empty()) ++known;
+  return known;
+}
+
+}  // namespace
+
+std::span<const ExportFormat> export_formats() { return kFormats; }
+
+std::string ExportReport::text() const {
+  std::string out = fmt::format("{} rows in {} files\n", rows, files.size());
+  for (const std::string& file : files) out.append("  ").append(file).append("\n");
+  if (!missing.empty()) out += fmt::format("Nobody measured: {}\n", fmt::join(missing, ", "));
+  for (const auto& [reason, count] : left_out) out += fmt::format("Left out: {} samples: {}\n", count, reason);
+  for (const std::string& note : notes) out.append(note).append("\n");
+  return out;
+}
+
+std::vector<oracle::Sample> ExportContext::samples(const oracle::OperatorKey& key) const {
+  std::vector<oracle::Sample> kept;
+  for (oracle::Sample& sample : source.samples(signature_of(key))) {
+    const bool usable = sample.status == oracle::SampleStatus::kOk ||
+                        (sample.status == oracle::SampleStatus::kSuspect && options.suspects);
+    if (usable) kept.push_back(std::move(sample));
+    else ++report.left_out[sample.status == oracle::SampleStatus::kSuspect ? "suspect" : "failed measurements"];
+  }
+  return kept;
+}
+
+ModelRun ExportContext::run(std::uint32_t tp) const {
+  ModelRun run{.model = model};
+  run.tensor_parallel = tp;
+  run.block_size = options.block_size;
+  const std::string own(oracle::dtype_name(model.dtype));
+  run.dtype = options.dtype;
+  if (run.dtype.empty()) {
+    std::size_t best = 0;
+    run.dtype = own;
+    for (const std::string& dtype : {own, std::string("bfloat16"), std::string("float16")})
+      if (const std::size_t known = known_operators(*this, run, dtype); known > best) best = known, run.dtype = dtype;
+  }
+  run.kv_dtype = options.kv_dtype.empty() ? run.dtype : options.kv_dtype;
+  run.attention_family = options.backend;
+  if (!options.backend.empty()) return run;
+  run.attention_family = "fa3";
+  for (const char* family : {"fa3", "fa2", "flashinfer", "triton", "fa4"}) {
+    ModelRun tried = run;
+    tried.attention_family = family;
+    const auto layers = model_layers(tried);
+    const auto attention = layers.find("attention");
+    if (attention == layers.end() || source.samples(signature_of(attention->second)).empty()) continue;
+    return tried;
+  }
+  return run;
+}
+
+void ExportContext::write(const std::filesystem::path& relative, const std::string& text, bool rows) const {
+  const std::filesystem::path path = directory / relative;
+  std::error_code error;
+  std::filesystem::create_directories(path.parent_path(), error);
+  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  out << text;
+  out.close();
+  if (!out) throw ImportError(fmt::format("{}: cannot be written", path.string()));
+  report.files.push_back(relative.string());
+  if (rows) report.rows += static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n')) - 1;
+}
+
+void ExportContext::missing(const std::string& what) const {
+  if (std::find(report.missing.begin(), report.missing.end(), what) == report.missing.end()) report.missing.push_back(what);
+}
+
+ExportReport export_profile(std::string_view format, const oracle::SampleSource& source, const ExportOptions& options,
+                            const std::filesystem::path& directory) {
+  if (std::none_of(kFormats.begin(), kFormats.end(), [&](const ExportFormat& known) { return known.name == format; }))
+    throw ImportError(fmt::format("cannot export to format '{}'; known: llmservingsim, vidur", format));
+  if (options.gpu.empty()) throw ImportError("the layout is ordered by GPU; say which one with --gpu NAME");
+  if (options.model.empty()) throw ImportError("the layout is ordered by model; say which one with --model NAME");
+  ExportReport report;
+  try {
+    const ExportContext context{source, options, directory, oracle::resolve_model(options.model), report};
+    if (format == "vidur") export_vidur(context);
+    else export_llmservingsim(context);
+  } catch (const oracle::OracleError& error) {
+    throw ImportError(error.what());
+  }
+  if (report.rows == 0) throw ImportError(fmt::format("nothing to export: no operator of {} was measured", options.model));
+  return report;
+}
+
+}  // namespace dooly::import_

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "model_layers.hpp"
+#include "oracle/sample_set.hpp"
+#include "oracle_import/export_profile.hpp"
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace dooly::import_ {
+
+struct ExportContext {
+  const oracle::SampleSource& source;
+  const ExportOptions& options;
+  std::filesystem::path directory;
+  oracle::ModelConfig model;
+  ExportReport& report;
+
+  /// Samples that may be written.
+  std::vector<oracle::Sample> samples(const oracle::OperatorKey& key) const;
+  /// Model as it was run on `tp` GPUs, in the types and with the attention that were measured.
+  ModelRun run(std::uint32_t tp) const;
+  /// Writes a file and counts its rows (lines less the header).
+  void write(const std::filesystem::path& relative, const std::string& text, bool rows = true) const;
+  void missing(const std::string& what) const;
+};
+
+void export_llmservingsim(const ExportContext& context);
+void export_vidur(const ExportContext& context);
+
+}  // namespace dooly::import_
