@@ -90,7 +90,8 @@ TEST_F(Checks, FasterThanTheDeviceIsSuspect) {
 TEST(PhysicalLimit, CountsBytesBeyondTheLastLevelCacheAlone) {
   const oracle::Gpu& gpu = oracle::find_gpu("H200");
   const auto big = oracle::linear_key(kBf16, 8192, 65536);
-  EXPECT_NEAR(*physical_limit_s(big, {1}, gpu), (8192.0 * 65536 * 2 + 8192 * 2 + 65536 * 2 - 128 * 1024 * 1024) / 4800e9, 1e-9);
+  EXPECT_NEAR(*physical_limit_s(big, {1}, gpu),
+              (8192.0 * 65536 * 2 + 8192 * 2 + 65536 * 2 - 128 * 1024 * 1024) / 4800e9, 1e-9);
   EXPECT_LT(*physical_limit_s(oracle::linear_key(kBf16, 512, 512), {1}, gpu), 1e-8);
 }
 
@@ -106,8 +107,10 @@ TEST(PhysicalLimit, OfAttentionCountsCausalPairsAndTheLongDecodes) {
 
 TEST(PhysicalLimit, OfACollectiveIsWhatARankReceives) {
   const oracle::Gpu& gpu = oracle::find_gpu("H200");
-  EXPECT_NEAR(*physical_limit_s(oracle::collective_key("all_reduce", "bfloat16", 8), {1 << 30, 8}, gpu), 0.875 * (1 << 30) / 450e9, 1e-9);
-  EXPECT_NEAR(*physical_limit_s(oracle::collective_key("all_gather", "bfloat16", 8), {1 << 20, 8}, gpu), 7.0 * (1 << 20) / 450e9, 1e-9);
+  EXPECT_NEAR(*physical_limit_s(oracle::collective_key("all_reduce", "bfloat16", 8), {1 << 30, 8}, gpu),
+              0.875 * (1 << 30) / 450e9, 1e-9);
+  EXPECT_NEAR(*physical_limit_s(oracle::collective_key("all_gather", "bfloat16", 8), {1 << 20, 8}, gpu),
+              7.0 * (1 << 20) / 450e9, 1e-9);
 }
 
 }  // namespace

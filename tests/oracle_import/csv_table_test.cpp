@@ -10,7 +10,10 @@ namespace dooly::import_ {
 namespace {
 
 TEST(CsvTable, ReadsQuotesCrlfAndByteOrderMark) {
-  CsvTable table("\xEF\xBB\xBF" "a,b\r\n\"[1, 2]\",\"say \"\"x\"\"\"\r\n\r\n3,\r\n", "t.csv");
+  CsvTable table(
+      "\xEF\xBB\xBF"
+      "a,b\r\n\"[1, 2]\",\"say \"\"x\"\"\"\r\n\r\n3,\r\n",
+      "t.csv");
   ASSERT_TRUE(table.next());
   EXPECT_EQ(table.cell(table.column("a")), "[1, 2]");
   EXPECT_EQ(table.cell(table.column("b")), "say \"x\"");

@@ -17,9 +17,10 @@ std::string failure(const std::string& format, const std::filesystem::path& path
 }
 
 TEST(ImportProfile, AnUnknownFormatListsTheKnownOnes) {
-  EXPECT_EQ(failure("vidurr", "/"),
-            "unknown profile format 'vidurr'; known: aiconfigurator, apex, dooly-sqlite, frontier, infersim, llmservingsim, "
-            "llmservingsim-v0, nccl-tests, splitwise, vidur");
+  EXPECT_EQ(
+      failure("vidurr", "/"),
+      "unknown profile format 'vidurr'; known: aiconfigurator, apex, dooly-sqlite, frontier, infersim, llmservingsim, "
+      "llmservingsim-v0, nccl-tests, splitwise, vidur");
   EXPECT_EQ(import_formats().size(), 10u);
 }
 
@@ -45,7 +46,8 @@ framework,version,device,op_name,kernel_source,gemm_dtype,m,n,k,latency
 VLLM,0.24.0,NVIDIA H200,gemm,torch,bfloat16,1,4096,4096,0.01
 )");
   test::MemorySamples out;
-  import_profile("aiconfigurator", path, {.gpu = "h100", .engine = "vllm=0.26.0", .driver = "570.1", .cuda = "12"}, out);
+  import_profile("aiconfigurator", path, {.gpu = "h100", .engine = "vllm=0.26.0", .driver = "570.1", .cuda = "12"},
+                 out);
   ASSERT_EQ(out.environments.size(), 1u);
   const oracle::Environment& environment = out.environments[0];
   EXPECT_EQ(environment.gpu, "H100-SXM");

@@ -14,7 +14,8 @@ namespace {
 using test::MemorySamples;
 using test::ProfileFolder;
 
-std::string imported(const std::string& format, const std::filesystem::path& path, const ImportOptions& options = {}, ImportReport* report = nullptr) {
+std::string imported(const std::string& format, const std::filesystem::path& path, const ImportOptions& options = {},
+                     ImportReport* report = nullptr) {
   MemorySamples out;
   const ImportReport made = import_profile(format, path, options, out);
   if (report != nullptr) *report = made;
@@ -45,10 +46,13 @@ VLLM,0.24.0,NVIDIA H200,gemm,torch.nn.functional.linear,bfloat16,32,6144,4096,oo
 
 TEST(AIConfigurator, AttentionOfPromptsAndGenerations) {
   const ProfileFolder folder;
-  const std::string header = "framework,version,device,op_name,kernel_source,batch_size,isl,num_heads,num_key_value_heads,head_dim,beam_width,"
-                             "attn_dtype,kv_cache_dtype,step,window_size,latency\n";
-  folder.write("context_attention_perf.csv", header + "VLLM,0.24.0,NVIDIA H200,x,vllm_flash_attn_fa3,4,1024,32,8,128,1,bfloat16,fp8,0,128,0.5\n");
-  folder.write("generation_attention_perf.csv", header + "VLLM,0.24.0,NVIDIA H200,x,vllm_flash_attn_fa3,32,1,32,8,128,1,bfloat16,bfloat16,511,0,0.02\n");
+  const std::string header =
+      "framework,version,device,op_name,kernel_source,batch_size,isl,num_heads,num_key_value_heads,head_dim,beam_width,"
+      "attn_dtype,kv_cache_dtype,step,window_size,latency\n";
+  folder.write("context_attention_perf.csv",
+               header + "VLLM,0.24.0,NVIDIA H200,x,vllm_flash_attn_fa3,4,1024,32,8,128,1,bfloat16,fp8,0,128,0.5\n");
+  folder.write("generation_attention_perf.csv",
+               header + "VLLM,0.24.0,NVIDIA H200,x,vllm_flash_attn_fa3,32,1,32,8,128,1,bfloat16,bfloat16,511,0,0.02\n");
   EXPECT_EQ(imported("aiconfigurator", folder.path()),
             "# H200-SXM aiconfigurator \n"
             "attention bfloat16/fp8/bfloat16 32x8x128 window=128 batch fa3 | 4,1024,0,0,0,0,0 | 500 n=1\n"
@@ -104,14 +108,16 @@ framework,version,device,op_name,kernel_source,bmm_dtype,num_tokens,num_heads,la
 VLLM,0.24.0,NVIDIA H200,mla_gen_pre,vllm_torch_bmm,bfloat16,2,16,0.006
 VLLM,0.24.0,NVIDIA H200,mla_gen_post,vllm_torch_bmm,bfloat16,2,16,0.005
 )");
-  EXPECT_EQ(imported("aiconfigurator", folder.path()),
-            "# H200-SXM aiconfigurator \n"
-            "bmm bfloat16/bfloat16/bfloat16 16x128x512 m cublas | 2,0,0,0,0,0,0 | 6 n=1\n"
-            "bmm bfloat16/bfloat16/bfloat16 16x512x128 m cublas | 2,0,0,0,0,0,0 | 5 n=1\n"
-            "mla_module bfloat16/fp8_block/fp8 7168x16x1536x512x128x64x128 batch flashmla | 0,0,0,4,64,0,0 | 163.7 n=1\n");
+  EXPECT_EQ(
+      imported("aiconfigurator", folder.path()),
+      "# H200-SXM aiconfigurator \n"
+      "bmm bfloat16/bfloat16/bfloat16 16x128x512 m cublas | 2,0,0,0,0,0,0 | 6 n=1\n"
+      "bmm bfloat16/bfloat16/bfloat16 16x512x128 m cublas | 2,0,0,0,0,0,0 | 5 n=1\n"
+      "mla_module bfloat16/fp8_block/fp8 7168x16x1536x512x128x64x128 batch flashmla | 0,0,0,4,64,0,0 | 163.7 n=1\n");
 }
 
-std::string llmservingsim_folder(const ProfileFolder& folder, const std::string& model = "meta-llama--Llama-3.1-8B", const std::string& tp = "tp2") {
+std::string llmservingsim_folder(const ProfileFolder& folder, const std::string& model = "meta-llama--Llama-3.1-8B",
+                                 const std::string& tp = "tp2") {
   const std::string at = "RTXPRO6000/" + model + "/bf16/";
   folder.write(at + "meta.yaml", R"(
 vllm_version: 0.19.0
@@ -128,7 +134,9 @@ measurement_iterations: 3
 TEST(LLMServingSim, LayersAreOperatorsOfTheModelSplitOverItsGpus) {
   const ProfileFolder folder;
   const std::string at = llmservingsim_folder(folder);
-  folder.write(at + "dense.csv", "layer,tokens,time_us\nqkv_proj,1,20\nlayernorm,1,2.4\nfinal_layernorm,1,2.6\ngate_up_proj,1,70\nact_fn,1,2\nmystery,1,2\nembedding,1,1.5\n");
+  folder.write(at + "dense.csv",
+               "layer,tokens,time_us\nqkv_proj,1,20\nlayernorm,1,2.4\nfinal_layernorm,1,2.6\ngate_up_proj,1,70\nact_fn,"
+               "1,2\nmystery,1,2\nembedding,1,1.5\n");
   folder.write(at + "per_sequence.csv", "layer,sequences,time_us\nlm_head,4,400\nsampler,4,30\n");
   ImportReport report;
   EXPECT_EQ(imported("llmservingsim", folder.path(), {}, &report),
@@ -147,7 +155,9 @@ TEST(LLMServingSim, LayersAreOperatorsOfTheModelSplitOverItsGpus) {
 TEST(LLMServingSim, EverySignatureIsOneThatThePlanAsksFor) {
   const ProfileFolder folder;
   const std::string at = llmservingsim_folder(folder, "Qwen--Qwen3-30B-A3B", "tp1");
-  folder.write(at + "dense.csv", "layer,tokens,time_us\nembedding,1,1\nlayernorm,1,1\nqkv_proj,1,1\nqk_norm,1,1\nrotary_emb,1,1\no_proj,1,1\n");
+  folder.write(
+      at + "dense.csv",
+      "layer,tokens,time_us\nembedding,1,1\nlayernorm,1,1\nqkv_proj,1,1\nqk_norm,1,1\nrotary_emb,1,1\no_proj,1,1\n");
   folder.write(at + "per_sequence.csv", "layer,sequences,time_us\nlm_head,1,1\nsampler,1,1\n");
   folder.write(at + "attention.csv", "prefill_chunk,kv_prefill,n_decode,kv_decode,time_us\n16,0,0,0,9\n");
   folder.write(at + "moe.csv", "tokens,activated_experts,time_us\n1,8,50\n");
@@ -156,7 +166,8 @@ TEST(LLMServingSim, EverySignatureIsOneThatThePlanAsksFor) {
   const auto plan = oracle::make_plan(oracle::find_model("Qwen/Qwen3-30B-A3B"), {.backend = "fa2"});
   EXPECT_EQ(out.by_signature.size(), 10u);
   for (const auto& [signature, known] : out.by_signature) {
-    const bool asked = std::any_of(plan.entries.begin(), plan.entries.end(), [&, s = signature](const auto& entry) { return entry.signature == s; });
+    const bool asked = std::any_of(plan.entries.begin(), plan.entries.end(),
+                                   [&, s = signature](const auto& entry) { return entry.signature == s; });
     EXPECT_TRUE(asked) << test::operation(known.first);
   }
 }
@@ -164,19 +175,22 @@ TEST(LLMServingSim, EverySignatureIsOneThatThePlanAsksFor) {
 TEST(LLMServingSim, AttentionGridAndSkewedBatches) {
   const ProfileFolder folder;
   const std::string at = llmservingsim_folder(folder);
-  folder.write(at + "attention.csv", "prefill_chunk,kv_prefill,n_decode,kv_decode,time_us\n0,0,2,320,20\n0,0,2,512,30\n256,1024,0,0,90\n64,0,4,128,40\n0,0,0,0,1\n");
+  folder.write(at + "attention.csv",
+               "prefill_chunk,kv_prefill,n_decode,kv_decode,time_us\n0,0,2,320,20\n0,0,2,512,30\n256,1024,0,0,90\n64,0,"
+               "4,128,40\n0,0,0,0,1\n");
   // The profiler writes sums over its three repetitions here.
-  folder.write(at + "skew.csv", "regime,n,nb,ratio,skew,pc,kp,kvs,kv_big,kv_mean,t_mean_us,t_max_us,t_skew_us,alpha\npure,2,1,0.5,4.0,0,0,128,512,320,60,90,66,0.2\n");
+  folder.write(at + "skew.csv",
+               "regime,n,nb,ratio,skew,pc,kp,kvs,kv_big,kv_mean,t_mean_us,t_max_us,t_skew_us,alpha\npure,2,1,0.5,4.0,0,"
+               "0,128,512,320,60,90,66,0.2\n");
   ImportReport report;
   const std::string key = "attention bfloat16/bfloat16/bfloat16 16x4x128 batch fa2";
   EXPECT_EQ(imported("llmservingsim", folder.path(), {}, &report),
-            "# RTX-PRO-6000 llmservingsim \n" +
-            key + " | 0,0,0,2,128,1,512 | 22 n=3\n" +
-            key + " | 0,0,0,2,320,0,0 | 20 n=3\n" +
-            key + " | 0,0,0,2,512,0,0 | 30 n=3\n" +
-            key + " | 1,64,0,4,128,0,0 | 40 n=3\n" +
-            key + " | 1,256,1024,0,0,0,0 | 90 n=3\n");
-  EXPECT_TRUE(std::any_of(report.notes.begin(), report.notes.end(), [](const std::string& note) { return note.find("sums over 3 repetitions") != std::string::npos; }));
+            "# RTX-PRO-6000 llmservingsim \n" + key + " | 0,0,0,2,128,1,512 | 22 n=3\n" + key +
+                " | 0,0,0,2,320,0,0 | 20 n=3\n" + key + " | 0,0,0,2,512,0,0 | 30 n=3\n" + key +
+                " | 1,64,0,4,128,0,0 | 40 n=3\n" + key + " | 1,256,1024,0,0,0,0 | 90 n=3\n");
+  EXPECT_TRUE(std::any_of(report.notes.begin(), report.notes.end(), [](const std::string& note) {
+    return note.find("sums over 3 repetitions") != std::string::npos;
+  }));
   EXPECT_EQ(report.findings.at("an empty batch").count, 1u);
 }
 
@@ -184,7 +198,8 @@ TEST(LLMServingSim, OperatorsOfDifferentModelsShareTheirSignatures) {
   const ProfileFolder folder;
   for (const char* model : {"Qwen--Qwen3-32B", "Qwen--Qwen3-30B-A3B"}) {
     const bool dense = std::string(model).ends_with("32B");
-    folder.write(llmservingsim_folder(folder, model, dense ? "tp2" : "tp1") + "dense.csv", "layer,tokens,time_us\nqk_norm,1,2\nlayernorm,1,3\n");
+    folder.write(llmservingsim_folder(folder, model, dense ? "tp2" : "tp1") + "dense.csv",
+                 "layer,tokens,time_us\nqk_norm,1,2\nlayernorm,1,3\n");
   }
   ImportReport report;
   imported("llmservingsim", folder.path(), {}, &report);
@@ -197,7 +212,9 @@ TEST(LLMServingSim, OperatorsOfDifferentModelsShareTheirSignatures) {
 TEST(LLMServingSimV0, LayersInNanosecondsAndAttentionInVidursLayout) {
   const ProfileFolder folder;
   const std::string at = "H100/meta-llama--Llama-3.1-8B/tp1/";
-  folder.write(at + "layers.csv", "layer_name,input,kv_cache,tp_size,latency(ns)\nq_proj,1,0,1,10706\ninput_layernorm,1,0,1,17511\nact_fn,1,0,1,4000\nattn,32,0,1,5545\n");
+  folder.write(at + "layers.csv",
+               "layer_name,input,kv_cache,tp_size,latency(ns)\nq_proj,1,0,1,10706\ninput_layernorm,1,0,1,17511\nact_fn,"
+               "1,0,1,4000\nattn,32,0,1,5545\n");
   folder.write(at + "attention.csv", R"(
 time_stats.attn_prefill.median,time_stats.attn_decode.median,n_embd,n_q_head,n_kv_head,num_tensor_parallel_workers,max_model_len,batch_size,prefill_chunk_size,kv_cache_size,is_prefill,attention_backend
 0.005312,,4096,32,8,1,131072,1,32,64,True,FLASH_ATTENTION
@@ -250,7 +267,9 @@ llama2-70b,h100-80gb-pcap,512,2,128,1.0,0.7,102,30,9000,4
 
 TEST(Apex, SizesInKibibytes) {
   const ProfileFolder folder;
-  const auto path = folder.write("comm/all_gather.csv", "gpu,num_nodes,num_gpus_per_node,dtype,size(kb),time(us)\nH200,1,4,half,0,7.0\nH200,1,4,half,16,9.0\nH200,2,8,half,16,20\n");
+  const auto path = folder.write("comm/all_gather.csv",
+                                 "gpu,num_nodes,num_gpus_per_node,dtype,size(kb),time(us)\nH200,1,4,half,0,7.0\nH200,1,"
+                                 "4,half,16,9.0\nH200,2,8,half,16,20\n");
   ImportReport report;
   EXPECT_EQ(imported("apex", path, {}, &report),
             "# H200-SXM apex nvlink\n"
@@ -264,8 +283,10 @@ TEST(Apex, SizesInKibibytes) {
 
 TEST(InferSim, TypesOfProductsFromMfuAndShapesFromNames) {
   const ProfileFolder folder;
-  folder.write("gemm/h800/data.csv", "m,k,n,latency_us,mfu\n16,7168,1536,16.443,0.010827\n16,7168,1536,16.443,0.021664\n");
-  folder.write("mha/decode/h800/32-8-128.csv", "dtype,kv_dtype,batch_size,kv_len,latency_us,mfu\nbf16,fp8,16,1024,30,0.1\n");
+  folder.write("gemm/h800/data.csv",
+               "m,k,n,latency_us,mfu\n16,7168,1536,16.443,0.010827\n16,7168,1536,16.443,0.021664\n");
+  folder.write("mha/decode/h800/32-8-128.csv",
+               "dtype,kv_dtype,batch_size,kv_len,latency_us,mfu\nbf16,fp8,16,1024,30,0.1\n");
   folder.write("mha/prefill/h800/32-8-128.csv", "dtype,seq_len,latency_us,mfu\nbf16,1024,60,0.5\n");
   EXPECT_EQ(imported("infersim", folder.path()),
             "# H800-SXM infersim \n"

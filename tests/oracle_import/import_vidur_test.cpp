@@ -17,11 +17,15 @@ std::string stats(const std::string& name) {
 TEST(Vidur, OneRowHoldsEveryTokenOperator) {
   const ProfileFolder folder;
   std::string header;
-  for (const char* name : {"emb", "input_layernorm", "attn_pre_proj", "mlp_up_proj", "mlp_act", "add"}) header += stats(name);
-  folder.write("compute/a100/meta-llama--Llama-2-7b-hf/mlp.csv",
-               header + "n_head,n_kv_head,n_embd,n_expanded_embd,vocab_size,use_gated_mlp,num_tokens,num_tensor_parallel_workers\n"
-                        "0.003,0.004,0.003,0.003,0,0.004,0.005,0.0046,0.0045,0.0005,0.01,0.014,0.012,0.011,0.001,0.02,0.02,0.02,0.02,0,0.002,0.002,0.002,0.002,0,"
-                        "0.0,0.0,0.0,0.0,0.0,32,32,4096,11008,32768,True,1,8\n");
+  for (const char* name : {"emb", "input_layernorm", "attn_pre_proj", "mlp_up_proj", "mlp_act", "add"})
+    header += stats(name);
+  folder.write(
+      "compute/a100/meta-llama--Llama-2-7b-hf/mlp.csv",
+      header +
+          "n_head,n_kv_head,n_embd,n_expanded_embd,vocab_size,use_gated_mlp,num_tokens,num_tensor_parallel_workers\n"
+          "0.003,0.004,0.003,0.003,0,0.004,0.005,0.0046,0.0045,0.0005,0.01,0.014,0.012,0.011,0.001,0.02,0.02,0.02,0.02,"
+          "0,0.002,0.002,0.002,0.002,0,"
+          "0.0,0.0,0.0,0.0,0.0,32,32,4096,11008,32768,True,1,8\n");
   MemorySamples out;
   const ImportReport report = import_profile("vidur", folder.path(), {}, out);
   EXPECT_EQ(out.text,
@@ -39,10 +43,14 @@ TEST(Vidur, OneRowHoldsEveryTokenOperator) {
 TEST(Vidur, AttentionOfPrefillChunksAndDecodes) {
   const ProfileFolder folder;
   folder.write("legacy/a100_llama2-70b_tp2_attention.csv",
-               stats("attn_input_reshape") + stats("attn_prefill") + stats("attn_decode") + stats("attn_kv_cache_save") +
-                   "n_embd,n_q_head,n_kv_head,block_size,num_tensor_parallel_workers,max_model_len,batch_size,prefill_chunk_size,kv_cache_size,is_prefill,attention_backend\n"
-                   "0,0,0,0,0,2.2,2.4,2.3,2.3,0.1,,,,,,0.004,0.005,0.0045,0.0045,0,8192,64,8,16,2,4096,1,512,1024,True,AttentionBackend.FLASH_ATTENTION\n"
-                   "0,0,0,0,0,,,,,,0.014,0.015,0.0145,0.015,0,0.003,0.003,0.003,0.003,0,8192,64,8,32,2,4096,4,0,64,False,AttentionBackend.FLASHINFER\n");
+               stats("attn_input_reshape") + stats("attn_prefill") + stats("attn_decode") +
+                   stats("attn_kv_cache_save") +
+                   "n_embd,n_q_head,n_kv_head,block_size,num_tensor_parallel_workers,max_model_len,batch_size,prefill_"
+                   "chunk_size,kv_cache_size,is_prefill,attention_backend\n"
+                   "0,0,0,0,0,2.2,2.4,2.3,2.3,0.1,,,,,,0.004,0.005,0.0045,0.0045,0,8192,64,8,16,2,4096,1,512,1024,True,"
+                   "AttentionBackend.FLASH_ATTENTION\n"
+                   "0,0,0,0,0,,,,,,0.014,0.015,0.0145,0.015,0,0.003,0.003,0.003,0.003,0,8192,64,8,32,2,4096,4,0,64,"
+                   "False,AttentionBackend.FLASHINFER\n");
   MemorySamples out;
   import_profile("vidur", folder.path(), {}, out);
   EXPECT_EQ(out.text,
@@ -75,7 +83,8 @@ TEST(Vidur, CollectivesByTheLinksOfTheirRanks) {
 TEST(Vidur, HostTimesByTermAndModel) {
   const ProfileFolder folder;
   folder.write("a100_cpu_overheads.csv",
-               ",schedule_mean,schedule_median,ray_comm_time_mean,model_name,batch_size,tensor_parallel_degree\n0,0.2,0.19,6.2,codellama/CodeLlama-34b,8,2\n");
+               ",schedule_mean,schedule_median,ray_comm_time_mean,model_name,batch_size,tensor_parallel_degree\n0,0.2,"
+               "0.19,6.2,codellama/CodeLlama-34b,8,2\n");
   MemorySamples out;
   import_profile("vidur", folder.path(), {}, out);
   EXPECT_EQ(out.text,
@@ -86,8 +95,11 @@ TEST(Vidur, HostTimesByTermAndModel) {
 
 TEST(Vidur, AnotherTypeOnRequest) {
   const ProfileFolder folder;
-  folder.write("compute/h100/x/y/mlp.csv", stats("add") + "n_head,n_kv_head,n_embd,n_expanded_embd,vocab_size,use_gated_mlp,num_tokens,num_tensor_parallel_workers\n"
-                                                          "0.003,0.004,0.003,0.003,0,32,32,4096,11008,32768,True,1,8\n");
+  folder.write(
+      "compute/h100/x/y/mlp.csv",
+      stats("add") +
+          "n_head,n_kv_head,n_embd,n_expanded_embd,vocab_size,use_gated_mlp,num_tokens,num_tensor_parallel_workers\n"
+          "0.003,0.004,0.003,0.003,0,32,32,4096,11008,32768,True,1,8\n");
   MemorySamples out;
   const ImportReport report = import_profile("vidur", folder.path(), {.dtype = "bf16"}, out);
   EXPECT_EQ(out.text, "# H100-SXM vidur \nadd bfloat16 4096 m inductor | 1,0,0,0,0,0,0 | 3 n=0\n");

@@ -17,7 +17,8 @@ TEST(ScaledNumber, IsRoundedOnce) {
 }
 
 TEST(ScaledNumber, TakesTheWholeTextOrNothing) {
-  for (const char* text : {"", "-", "1.2.3", "12ms", "1e", "e5", "0x10", "1 2"}) EXPECT_FALSE(scaled_number(text, kMilliseconds)) << text;
+  for (const char* text : {"", "-", "1.2.3", "12ms", "1e", "e5", "0x10", "1 2"})
+    EXPECT_FALSE(scaled_number(text, kMilliseconds)) << text;
 }
 
 TEST(WholeNumber, TakesWholeDecimalsToo) {
@@ -29,7 +30,8 @@ TEST(WholeNumber, TakesWholeDecimalsToo) {
 TEST(ScaledText, ReadsBackAsTheSameDouble) {
   std::mt19937_64 random(7);
   for (int i = 0; i < 20000; ++i) {
-    const double value = std::ldexp(1.0 + static_cast<double>(random() >> 12) * 0x1p-52, static_cast<int>(random() % 90) - 70);
+    const double value =
+        std::ldexp(1.0 + static_cast<double>(random() >> 12) * 0x1p-52, static_cast<int>(random() % 90) - 70);
     for (const int unit : {kMilliseconds, kMicroseconds, kNanoseconds}) {
       const std::string text = scaled_text(value, unit);
       ASSERT_EQ(*scaled_number(text, unit), value) << text;

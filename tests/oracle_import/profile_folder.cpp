@@ -50,8 +50,8 @@ void MemorySamples::sample(const oracle::OperatorKey& key, const oracle::Sample&
   samples.push_back(sample);
   ++count;
   const bool suspect = sample.status == oracle::SampleStatus::kSuspect;
-  text += fmt::format("{} | {} | {:.6g} n={}{}\n", operation(key), fmt::join(sample.point, ","), sample.median_s * 1e6, sample.count,
-                      suspect ? " suspect" : "");
+  text += fmt::format("{} | {} | {:.6g} n={}{}\n", operation(key), fmt::join(sample.point, ","), sample.median_s * 1e6,
+                      sample.count, suspect ? " suspect" : "");
 }
 
 std::vector<oracle::Sample> MemorySamples::samples(const oracle::Signature& signature) const {

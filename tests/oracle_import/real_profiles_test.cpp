@@ -18,12 +18,12 @@ struct Imported {
   ImportReport report;
 };
 
-#define DOOLY_IMPORT_OR_SKIP(name, format, relative)                                  \
-  Imported name;                                                                      \
-  do {                                                                                \
+#define DOOLY_IMPORT_OR_SKIP(name, format, relative)                                      \
+  Imported name;                                                                          \
+  do {                                                                                    \
     const auto path = dooly::test::data_path(std::string("data/profiles/") + (relative)); \
-    if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there";      \
-    name.report = import_profile(format, path, {}, name.samples);                     \
+    if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there";          \
+    name.report = import_profile(format, path, {}, name.samples);                         \
   } while (false)
 
 std::uint64_t found(const ImportReport& report, const std::string& reason) {
@@ -47,8 +47,13 @@ TEST(RealProfile, AIConfiguratorH200) {
   EXPECT_EQ(made.report.kinds.at("mla_module"), 9774u);
   EXPECT_EQ(found(made.report, "faster than the device can be"), 0u);
   EXPECT_EQ(made.report.suspects, 36u);
-  EXPECT_NEAR(median_us(made.samples, oracle::linear_key({"bfloat16", "bfloat16", "bfloat16"}, 12288, 65536), {32768}), 63831.18, 0.01);
-  EXPECT_NEAR(median_us(made.samples, oracle::attention_key("bfloat16", "bfloat16", {.heads = 64, .kv_heads = 1, .head_dim = 64}, "fa3"), {0, 0, 0, 32, 1}), 11.1147, 0.001);
+  EXPECT_NEAR(median_us(made.samples, oracle::linear_key({"bfloat16", "bfloat16", "bfloat16"}, 12288, 65536), {32768}),
+              63831.18, 0.01);
+  EXPECT_NEAR(
+      median_us(made.samples,
+                oracle::attention_key("bfloat16", "bfloat16", {.heads = 64, .kv_heads = 1, .head_dim = 64}, "fa3"),
+                {0, 0, 0, 32, 1}),
+      11.1147, 0.001);
 }
 
 TEST(RealProfile, AIConfiguratorA100) {
@@ -65,9 +70,12 @@ TEST(RealProfile, LLMServingSim) {
   EXPECT_EQ(made.report.kinds.at("moe_experts"), 50u);
   EXPECT_EQ(made.report.shared.size(), 5u);
   EXPECT_LT(made.report.suspects, 100u);
-  const auto sums = std::count_if(made.report.notes.begin(), made.report.notes.end(), [](const std::string& note) { return note.find("sums over 3") != std::string::npos; });
+  const auto sums = std::count_if(made.report.notes.begin(), made.report.notes.end(), [](const std::string& note) {
+    return note.find("sums over 3") != std::string::npos;
+  });
   EXPECT_EQ(sums, 7);  // every skew.csv
-  const auto experts = oracle::moe_experts_key("bfloat16", "bfloat16", {.hidden = 2048, .intermediate = 768, .local_experts = 128, .top_k = 8});
+  const auto experts = oracle::moe_experts_key("bfloat16", "bfloat16",
+                                               {.hidden = 2048, .intermediate = 768, .local_experts = 128, .top_k = 8});
   EXPECT_NEAR(median_us(made.samples, experts, {1, 8}), 50.2297, 1e-6);
 }
 

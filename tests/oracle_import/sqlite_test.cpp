@@ -61,8 +61,13 @@ TEST(DoolySqlite, MustBeToldTheGpuAndNeedsItsTables) {
   MemorySamples out;
   EXPECT_THROW(import_profile("dooly-sqlite", path, {}, out), ImportError);
   const ProfileFolder other;
-  EXPECT_THROW(import_profile("dooly-sqlite", database(other, "CREATE TABLE t (a)"), {.gpu = "A100"}, out), ImportError);
-  EXPECT_THROW(import_profile("dooly-sqlite", other.write("x.db", "no database, but long enough to be read as one, or so one would think"), {.gpu = "A100"}, out), ImportError);
+  EXPECT_THROW(import_profile("dooly-sqlite", database(other, "CREATE TABLE t (a)"), {.gpu = "A100"}, out),
+               ImportError);
+  EXPECT_THROW(
+      import_profile("dooly-sqlite",
+                     other.write("x.db", "no database, but long enough to be read as one, or so one would think"),
+                     {.gpu = "A100"}, out),
+      ImportError);
 }
 
 }  // namespace

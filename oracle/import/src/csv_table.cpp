@@ -22,7 +22,8 @@ std::string file_bytes(const std::filesystem::path& path) {
   std::size_t used = 0;
   for (;;) {
     bytes.resize(std::max<std::size_t>(bytes.size() * 2, 1u << 18));
-    const int got = gzread(file.get(), bytes.data() + used, static_cast<unsigned>(std::min<std::size_t>(bytes.size() - used, 1u << 30)));
+    const int got = gzread(file.get(), bytes.data() + used,
+                           static_cast<unsigned>(std::min<std::size_t>(bytes.size() - used, 1u << 30)));
     if (got < 0) {
       int error = 0;
       throw ImportError(fmt::format("{}: {}", path.string(), gzerror(file.get(), &error)));

@@ -18,7 +18,8 @@ using oracle::Sample;
 std::string us(double seconds) { return scaled_text(seconds, kMicroseconds); }
 
 bool is_bare(const Sample& sample) {
-  return sample.mean_s == sample.median_s && sample.std_s == 0 && sample.min_s == 0 && sample.p10_s == 0 && sample.p90_s == 0;
+  return sample.mean_s == sample.median_s && sample.std_s == 0 && sample.min_s == 0 && sample.p10_s == 0 &&
+         sample.p90_s == 0;
 }
 
 /// The columns behind the time, where one sample has more to say than its time. The simulator reads columns by name.
@@ -30,7 +31,8 @@ class MoreColumns {
   const char* header() const { return wanted_ ? ",count,mean_us,std_us,min_us,p10_us,p90_us\n" : "\n"; }
   std::string cells(const Sample& s) const {
     if (!wanted_) return "\n";
-    return fmt::format(",{},{},{},{},{},{}\n", s.count, us(s.mean_s), us(s.std_s), us(s.min_s), us(s.p10_s), us(s.p90_s));
+    return fmt::format(",{},{},{},{},{},{}\n", s.count, us(s.mean_s), us(s.std_s), us(s.min_s), us(s.p10_s),
+                       us(s.p90_s));
   }
 
  private:
@@ -46,8 +48,10 @@ ByLayer measured(const ExportContext& context, const std::map<std::string, oracl
     const auto layer = layers.find(name);
     if (layer == layers.end()) continue;
     auto samples = context.samples(layer->second);
-    if (samples.empty()) context.missing(fmt::format("{} (tp{})", name, tp));
-    else found.emplace_back(name, std::move(samples));
+    if (samples.empty())
+      context.missing(fmt::format("{} (tp{})", name, tp));
+    else
+      found.emplace_back(name, std::move(samples));
   }
   return found;
 }
@@ -55,19 +59,21 @@ ByLayer measured(const ExportContext& context, const std::map<std::string, oracl
 std::uint32_t usual_count(const std::vector<Sample>& samples) {
   std::map<std::uint32_t, std::size_t> counts;
   for (const Sample& sample : samples) ++counts[sample.count];
-  const auto most = std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  const auto most =
+      std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   return most == counts.end() ? 1 : most->first;
 }
 
-void write_layers(const ExportContext& context, const std::filesystem::path& path, const char* rows_name, const ByLayer& layers,
-                  std::uint32_t usual) {
+void write_layers(const ExportContext& context, const std::filesystem::path& path, const char* rows_name,
+                  const ByLayer& layers, std::uint32_t usual) {
   if (layers.empty()) return;
   std::vector<Sample> all;
   for (const auto& [name, samples] : layers) all.insert(all.end(), samples.begin(), samples.end());
   const MoreColumns more(all, usual);
   std::string text = fmt::format("layer,{},time_us{}", rows_name, more.header());
   for (const auto& [name, samples] : layers)
-    for (const Sample& sample : samples) text += fmt::format("{},{},{}{}", name, sample.point[0], us(sample.median_s), more.cells(sample));
+    for (const Sample& sample : samples)
+      text += fmt::format("{},{},{}{}", name, sample.point[0], us(sample.median_s), more.cells(sample));
   context.write(path, text);
 }
 
@@ -75,16 +81,19 @@ void write_layers(const ExportContext& context, const std::filesystem::path& pat
 bool on_grid(const Sample& sample) { return sample.point[0] <= 1 && sample.point[5] == 0; }
 bool is_skewed(const Sample& sample) { return sample.point[0] <= 1 && sample.point[5] > 0; }
 
-void write_attention(const ExportContext& context, const std::filesystem::path& path, const std::vector<Sample>& samples, std::uint32_t usual) {
+void write_attention(const ExportContext& context, const std::filesystem::path& path,
+                     const std::vector<Sample>& samples, std::uint32_t usual) {
   std::vector<Sample> grid;
   std::copy_if(samples.begin(), samples.end(), std::back_inserter(grid), on_grid);
-  const auto others = samples.size() - grid.size() - static_cast<std::size_t>(std::count_if(samples.begin(), samples.end(), is_skewed));
+  const auto others =
+      samples.size() - grid.size() - static_cast<std::size_t>(std::count_if(samples.begin(), samples.end(), is_skewed));
   if (others > 0) context.report.left_out["batches of several prefill chunks, which the layout cannot hold"] += others;
   if (grid.empty()) return;
   const MoreColumns more(grid, usual);
   std::string text = fmt::format("prefill_chunk,kv_prefill,n_decode,kv_decode,time_us{}", more.header());
   for (const Sample& sample : grid)
-    text += fmt::format("{},{},{},{},{}{}", sample.point[1], sample.point[2], sample.point[3], sample.point[4], us(sample.median_s), more.cells(sample));
+    text += fmt::format("{},{},{},{},{}{}", sample.point[1], sample.point[2], sample.point[3], sample.point[4],
+                        us(sample.median_s), more.cells(sample));
   context.write(path, text);
 }
 
@@ -101,31 +110,51 @@ std::string label(double value, std::initializer_list<std::pair<double, const ch
 }
 std::string bucket_of(const Sample& sample) {
   const double n = static_cast<double>(sample.point[3]), longer = static_cast<double>(sample.point[5]);
-  return fmt::format("{},{},{},{},{}", sample.point[1],
-      label(n, {{2, "n<=2"}, {4, "n<=4"}, {8, "n<=8"}, {16, "n<=16"}, {32, "n<=32"}, {64, "n<=64"}, {128, "n<=128"}, {256, "n<=256"}}, "n>256"),
+  return fmt::format(
+      "{},{},{},{},{}", sample.point[1],
+      label(n,
+            {{2, "n<=2"},
+             {4, "n<=4"},
+             {8, "n<=8"},
+             {16, "n<=16"},
+             {32, "n<=32"},
+             {64, "n<=64"},
+             {128, "n<=128"},
+             {256, "n<=256"}},
+            "n>256"),
       label(longer / n, {{0.05, "sr<=5%"}, {0.15, "sr<=15%"}, {0.4, "sr<=40%"}, {0.7, "sr<=70%"}}, "sr>70%"),
-      label(static_cast<double>(sample.point[6]), {{1024, "kvB<=1k"}, {4096, "kvB<=4k"}, {16384, "kvB<=16k"}}, "kvB>16k"),
-      label(static_cast<double>(sample.point[2]), {{0, "kp=0"}, {512, "kp<=512"}, {1024, "kp<=1k"}, {2048, "kp<=2k"}, {4096, "kp<=4k"}, {8192, "kp<=8k"}}, "kp>8k"));
+      label(static_cast<double>(sample.point[6]), {{1024, "kvB<=1k"}, {4096, "kvB<=4k"}, {16384, "kvB<=16k"}},
+            "kvB>16k"),
+      label(static_cast<double>(sample.point[2]),
+            {{0, "kp=0"}, {512, "kp<=512"}, {1024, "kp<=1k"}, {2048, "kp<=2k"}, {4096, "kp<=4k"}, {8192, "kp<=8k"}},
+            "kp>8k"));
 }
 constexpr const char* kBucketAxes =
-    "  bucket_axes:\n    pc: raw pc value (profiled grid point)\n    n_bins: [0, 2, 4, 8, 16, 32, 64, 128, 256, 1000000]\n"
-    "    n_labels: [n<=2, n<=4, n<=8, n<=16, n<=32, n<=64, n<=128, n<=256, n>256]\n    skew_rate_bins: [-0.01, 0.05, 0.15, 0.4, 0.7, 1.01]\n"
-    "    skew_rate_labels: [sr<=5%, sr<=15%, sr<=40%, sr<=70%, sr>70%]\n    kv_big_bins: [0, 1024, 4096, 16384, 1000000000]\n"
-    "    kv_big_labels: [kvB<=1k, kvB<=4k, kvB<=16k, kvB>16k]\n    kp_bins: [-1, 0, 512, 1024, 2048, 4096, 8192, 1000000000]\n"
+    "  bucket_axes:\n    pc: raw pc value (profiled grid point)\n    n_bins: [0, 2, 4, 8, 16, 32, 64, 128, 256, "
+    "1000000]\n"
+    "    n_labels: [n<=2, n<=4, n<=8, n<=16, n<=32, n<=64, n<=128, n<=256, n>256]\n    skew_rate_bins: [-0.01, 0.05, "
+    "0.15, 0.4, 0.7, 1.01]\n"
+    "    skew_rate_labels: [sr<=5%, sr<=15%, sr<=40%, sr<=70%, sr>70%]\n    kv_big_bins: [0, 1024, 4096, 16384, "
+    "1000000000]\n"
+    "    kv_big_labels: [kvB<=1k, kvB<=4k, kvB<=16k, kvB>16k]\n    kp_bins: [-1, 0, 512, 1024, 2048, 4096, 8192, "
+    "1000000000]\n"
     "    kp_labels: [kp=0, kp<=512, kp<=1k, kp<=2k, kp<=4k, kp<=8k, kp>8k]\n";
 
 /// skew.csv and the weights fitted to it; returns the lines of meta.yaml about the fit, empty without skewed batches.
-std::string write_skew(const ExportContext& context, const std::filesystem::path& folder, const std::vector<Sample>& samples, std::uint32_t usual,
-                       std::uint32_t tp) {
+std::string write_skew(const ExportContext& context, const std::filesystem::path& folder,
+                       const std::vector<Sample>& samples, std::uint32_t usual, std::uint32_t tp) {
   std::map<oracle::SamplePoint, double> grid;
   std::vector<Sample> skewed;
   for (const Sample& sample : samples) {
-    if (on_grid(sample)) grid[sample.point] = sample.median_s;
-    else if (is_skewed(sample)) skewed.push_back(sample);
+    if (on_grid(sample))
+      grid[sample.point] = sample.median_s;
+    else if (is_skewed(sample))
+      skewed.push_back(sample);
   }
   if (skewed.empty()) return {};
   const MoreColumns more(skewed, usual);
-  std::string text = fmt::format("regime,n,nb,ratio,skew,pc,kp,kvs,kv_big,kv_mean,t_mean_us,t_max_us,t_skew_us,alpha{}", more.header());
+  std::string text = fmt::format("regime,n,nb,ratio,skew,pc,kp,kvs,kv_big,kv_mean,t_mean_us,t_max_us,t_skew_us,alpha{}",
+                                 more.header());
   std::map<std::string, Bucket> buckets;
   Bucket all;
   for (const Sample& sample : skewed) {
@@ -142,17 +171,21 @@ std::string write_skew(const ExportContext& context, const std::filesystem::path
       for (Bucket* bucket : {&all, &buckets[bucket_of(sample)]})
         bucket->weighted += alpha * gap * gap, bucket->weight += gap * gap, ++bucket->samples;
     text += fmt::format("{},{},{},{:.4g},{:.4g},{},{},{},{},{},{},{},{},{}{}", p[1] > 0 ? "mixed" : "pure", p[3], p[5],
-                        static_cast<double>(p[5]) / static_cast<double>(p[3]), p[4] > 0 ? static_cast<double>(p[6]) / static_cast<double>(p[4]) : 0.0,
-                        p[1], p[2], p[4], p[6], mean, t_mean > 0 ? us(t_mean) : "", t_max > 0 ? us(t_max) : "", us(sample.median_s),
+                        static_cast<double>(p[5]) / static_cast<double>(p[3]),
+                        p[4] > 0 ? static_cast<double>(p[6]) / static_cast<double>(p[4]) : 0.0, p[1], p[2], p[4], p[6],
+                        mean, t_mean > 0 ? us(t_mean) : "", t_max > 0 ? us(t_max) : "", us(sample.median_s),
                         known ? fmt::format("{:.4f}", alpha) : "nan", more.cells(sample));
   }
   context.write(folder / "skew.csv", text);
   if (all.samples == 0) return {};
   std::string fit = "pc,n_label,skew_rate_label,kv_big_label,kp_label,alpha,n_samples\n";
-  for (const auto& [name, bucket] : buckets) fit += fmt::format("{},{:.4f},{}\n", name, bucket.weighted / bucket.weight, bucket.samples);
+  for (const auto& [name, bucket] : buckets)
+    fit += fmt::format("{},{:.4f},{}\n", name, bucket.weighted / bucket.weight, bucket.samples);
   context.write(folder / "skew_fit.csv", fit, false);
-  return fmt::format("    {}:\n      method: per_bucket_wls_5axis\n      n_samples: {}\n      alpha_default: {:.4f}\n      bucket_table: tp{}/skew_fit.csv\n",
-                     tp, all.samples, all.weighted / all.weight, tp);
+  return fmt::format(
+      "    {}:\n      method: per_bucket_wls_5axis\n      n_samples: {}\n      alpha_default: {:.4f}\n      "
+      "bucket_table: tp{}/skew_fit.csv\n",
+      tp, all.samples, all.weighted / all.weight, tp);
 }
 
 }  // namespace
@@ -174,8 +207,13 @@ void export_llmservingsim(const ExportContext& context) {
     const auto layers = model_layers(run);
     const std::filesystem::path below = folder / fmt::format("tp{}", tp);
     write_layers(context, below / "dense.csv", "tokens",
-                 measured(context, layers, {"act_fn", "down_proj", "embedding", "final_layernorm", "gate_up_proj", "layernorm", "o_proj", "qk_norm", "qkv_proj", "rotary_emb"}, tp), usual);
-    write_layers(context, below / "per_sequence.csv", "sequences", measured(context, layers, {"lm_head", "sampler"}, tp), usual);
+                 measured(context, layers,
+                          {"act_fn", "down_proj", "embedding", "final_layernorm", "gate_up_proj", "layernorm", "o_proj",
+                           "qk_norm", "qkv_proj", "rotary_emb"},
+                          tp),
+                 usual);
+    write_layers(context, below / "per_sequence.csv", "sequences",
+                 measured(context, layers, {"lm_head", "sampler"}, tp), usual);
     for (const auto& [name, samples] : measured(context, layers, {"attention"}, tp)) {
       write_attention(context, below / "attention.csv", samples, usual);
       fits += write_skew(context, below, samples, usual, tp);
@@ -184,18 +222,24 @@ void export_llmservingsim(const ExportContext& context) {
       const MoreColumns more(samples, usual);
       std::string text = fmt::format("tokens,activated_experts,time_us{}", more.header());
       for (const Sample& sample : samples) {
-        if (sample.point[1] == 0) ++context.report.left_out["experts without their activated number"];
-        else text += fmt::format("{},{},{}{}", sample.point[0], sample.point[1], us(sample.median_s), more.cells(sample));
+        if (sample.point[1] == 0)
+          ++context.report.left_out["experts without their activated number"];
+        else
+          text += fmt::format("{},{},{}{}", sample.point[0], sample.point[1], us(sample.median_s), more.cells(sample));
       }
       if (std::count(text.begin(), text.end(), '\n') > 1) context.write(below / "moe.csv", text);
     }
   }
   const auto equals = options.engine.find('=');
-  const std::string engine = equals == std::string::npos ? std::string() : fmt::format("{}_version: {}\n", options.engine.substr(0, equals), options.engine.substr(equals + 1));
-  std::string meta = fmt::format("profiler_version: dooly\n{}gpu: {}\nhardware: {}\nmodel: {}\nvariant: {}\ntp_degrees: [{}]\nengine_effective:\n"
-                                 "  block_size: {}\n  attention_backend: {}\n  dtype: {}\nmeasurement_iterations: {}\n",
-                                 engine, options.gpu, options.gpu, context.model.name, variant, fmt::join(options.tensor_parallel, ", "),
-                                 options.block_size, family, dtype, usual);
+  const std::string engine =
+      equals == std::string::npos
+          ? std::string()
+          : fmt::format("{}_version: {}\n", options.engine.substr(0, equals), options.engine.substr(equals + 1));
+  std::string meta = fmt::format(
+      "profiler_version: dooly\n{}gpu: {}\nhardware: {}\nmodel: {}\nvariant: {}\ntp_degrees: [{}]\nengine_effective:\n"
+      "  block_size: {}\n  attention_backend: {}\n  dtype: {}\nmeasurement_iterations: {}\n",
+      engine, options.gpu, options.gpu, context.model.name, variant, fmt::join(options.tensor_parallel, ", "),
+      options.block_size, family, dtype, usual);
   if (!fits.empty()) meta.append("skew_fit:\n  enabled: true\n").append(kBucketAxes).append("  per_tp:\n").append(fits);
   context.write(folder / "meta.yaml", meta, false);
 }

@@ -46,8 +46,10 @@ std::vector<oracle::Sample> ExportContext::samples(const oracle::OperatorKey& ke
   for (oracle::Sample& sample : source.samples(signature_of(key))) {
     const bool usable = sample.status == oracle::SampleStatus::kOk ||
                         (sample.status == oracle::SampleStatus::kSuspect && options.suspects);
-    if (usable) kept.push_back(std::move(sample));
-    else ++report.left_out[sample.status == oracle::SampleStatus::kSuspect ? "suspect" : "failed measurements"];
+    if (usable)
+      kept.push_back(std::move(sample));
+    else
+      ++report.left_out[sample.status == oracle::SampleStatus::kSuspect ? "suspect" : "failed measurements"];
   }
   return kept;
 }
@@ -92,7 +94,8 @@ void ExportContext::write(const std::filesystem::path& relative, const std::stri
 }
 
 void ExportContext::missing(const std::string& what) const {
-  if (std::find(report.missing.begin(), report.missing.end(), what) == report.missing.end()) report.missing.push_back(what);
+  if (std::find(report.missing.begin(), report.missing.end(), what) == report.missing.end())
+    report.missing.push_back(what);
 }
 
 ExportReport export_profile(std::string_view format, const oracle::SampleSource& source, const ExportOptions& options,
@@ -104,12 +107,15 @@ ExportReport export_profile(std::string_view format, const oracle::SampleSource&
   ExportReport report;
   try {
     const ExportContext context{source, options, directory, oracle::resolve_model(options.model), report};
-    if (format == "vidur") export_vidur(context);
-    else export_llmservingsim(context);
+    if (format == "vidur")
+      export_vidur(context);
+    else
+      export_llmservingsim(context);
   } catch (const oracle::OracleError& error) {
     throw ImportError(error.what());
   }
-  if (report.rows == 0) throw ImportError(fmt::format("nothing to export: no operator of {} was measured", options.model));
+  if (report.rows == 0)
+    throw ImportError(fmt::format("nothing to export: no operator of {} was measured", options.model));
   return report;
 }
 

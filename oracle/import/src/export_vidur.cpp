@@ -19,12 +19,14 @@ namespace {
 
 using oracle::Sample;
 
-constexpr std::array kOperators{"emb", "input_layernorm", "attn_pre_proj", "attn_rope", "attn_post_proj", "post_attention_layernorm",
-                                "mlp_up_proj", "mlp_act", "mlp_down_proj", "add"};
+constexpr std::array kOperators{
+    "emb",         "input_layernorm", "attn_pre_proj", "attn_rope", "attn_post_proj", "post_attention_layernorm",
+    "mlp_up_proj", "mlp_act",         "mlp_down_proj", "add"};
 
 std::string stats_header(const std::string& name) {
   std::string out;
-  for (const char* figure : {"min", "max", "mean", "median", "std", "count"}) out += fmt::format("time_stats.{}.{},", name, figure);
+  for (const char* figure : {"min", "max", "mean", "median", "std", "count"})
+    out += fmt::format("time_stats.{}.{},", name, figure);
   return out;
 }
 
@@ -34,7 +36,8 @@ std::string ms(double seconds) { return scaled_text(seconds, kMilliseconds); }
 std::string stats_cells(const Sample* sample) {
   if (sample == nullptr) return ",,,,,,";
   const double most = std::max({sample->median_s, sample->mean_s, sample->p90_s, sample->min_s});
-  return fmt::format("{},{},{},{},{},{},", ms(sample->min_s), ms(most), ms(sample->mean_s), ms(sample->median_s), ms(sample->std_s), sample->count);
+  return fmt::format("{},{},{},{},{},{},", ms(sample->min_s), ms(most), ms(sample->mean_s), ms(sample->median_s),
+                     ms(sample->std_s), sample->count);
 }
 
 using ByRows = std::map<std::uint64_t, Sample>;
@@ -48,16 +51,23 @@ ByRows by_rows(const std::vector<Sample>& samples) {
 VidurShape shape_of(const oracle::ModelConfig& model, std::uint32_t tp) {
   const oracle::LayerShape* dense = &model.layers.front();
   for (const oracle::LayerShape& layer : model.layers)
-    if (!layer.moe) { dense = &layer; break; }
-  return {dense->attention.heads, dense->attention.kv_heads, model.hidden, dense->intermediate, oracle::padded_vocabulary(model), tp, model.gated_mlp};
+    if (!layer.moe) {
+      dense = &layer;
+      break;
+    }
+  return {dense->attention.heads, dense->attention.kv_heads,        model.hidden,
+          dense->intermediate,    oracle::padded_vocabulary(model), tp,
+          model.gated_mlp};
 }
 
 /// The vocabulary is padded differently by each engine: the size that an embedding was measured with.
-std::uint64_t vocabulary_of(const ExportContext& context, const std::vector<oracle::SampleSet>& sets, const std::string& dtype, std::uint32_t tp) {
+std::uint64_t vocabulary_of(const ExportContext& context, const std::vector<oracle::SampleSet>& sets,
+                            const std::string& dtype, std::uint32_t tp) {
   std::uint64_t best = 0;
   const std::uint64_t own = context.model.vocabulary;
   for (const oracle::SampleSet& set : sets) {
-    const bool fits = set.key.kind == "embedding" && set.key.dtypes.at(0) == dtype && set.key.dims.at(1) == context.model.hidden;
+    const bool fits =
+        set.key.kind == "embedding" && set.key.dtypes.at(0) == dtype && set.key.dims.at(1) == context.model.hidden;
     if (!fits) continue;
     const std::uint64_t rows = set.key.dims[0] * tp;
     if (rows + 64 >= own && rows <= own + own / 16 + 1024 && (best == 0 || rows < best)) best = rows;
@@ -70,7 +80,8 @@ std::vector<Sample> norm_samples(const ExportContext& context, const oracle::Ope
   if (!samples.empty() || key.kind != "rms_norm") return samples;
   samples = context.samples(oracle::rms_norm_key(key.dtypes[0], key.dims[0], true));
   const std::string note = "norms: only the fused add + norm was measured, it stands for both";
-  if (!samples.empty() && std::find(context.report.notes.begin(), context.report.notes.end(), note) == context.report.notes.end())
+  if (!samples.empty() &&
+      std::find(context.report.notes.begin(), context.report.notes.end(), note) == context.report.notes.end())
     context.report.notes.push_back(note);
   return samples;
 }
@@ -88,7 +99,8 @@ void write_mlp(const ExportContext& context, const std::filesystem::path& folder
     std::vector<ByRows> columns;
     std::set<std::uint64_t> tokens;
     for (const std::string name : kOperators) {
-      columns.push_back(by_rows(name.ends_with("layernorm") ? norm_samples(context, keys.at(name)) : context.samples(keys.at(name))));
+      columns.push_back(
+          by_rows(name.ends_with("layernorm") ? norm_samples(context, keys.at(name)) : context.samples(keys.at(name))));
       if (columns.back().empty()) context.missing(fmt::format("{} (tp{})", name, tp));
       if (keys.at(name).kind == "linear")
         for (const auto& [rows, sample] : columns.back()) tokens.insert(rows);
@@ -98,8 +110,8 @@ void write_mlp(const ExportContext& context, const std::filesystem::path& folder
         const auto found = column.find(rows);
         text += stats_cells(found == column.end() ? nullptr : &found->second);
       }
-      text += fmt::format("{},{},{},{},{},{},{},{}", shape.heads, shape.kv_heads, shape.hidden, shape.intermediate, shape.vocabulary,
-                          shape.gated ? "True" : "False", rows, tp);
+      text += fmt::format("{},{},{},{},{},{},{},{}", shape.heads, shape.kv_heads, shape.hidden, shape.intermediate,
+                          shape.vocabulary, shape.gated ? "True" : "False", rows, tp);
       text += dtype == "float16" ? "\n" : fmt::format(",{}\n", dtype);
     }
   }
@@ -117,7 +129,9 @@ std::string backend_name(const std::string& family, const std::string& gpu) {
 void write_attention(const ExportContext& context, const std::filesystem::path& folder, const std::string& dtype) {
   std::string text;
   for (const char* name : {"attn_kv_cache_save", "attn_prefill", "attn_decode"}) text += stats_header(name);
-  text += "n_embd,n_q_head,n_kv_head,block_size,num_tensor_parallel_workers,max_model_len,batch_size,prefill_chunk_size,kv_cache_size,is_prefill,attention_backend";
+  text +=
+      "n_embd,n_q_head,n_kv_head,block_size,num_tensor_parallel_workers,max_model_len,batch_size,prefill_chunk_size,kv_"
+      "cache_size,is_prefill,attention_backend";
   text += dtype == "float16" ? "\n" : ",profiling_precision\n";
   for (const std::uint32_t tp : context.options.tensor_parallel) {
     const ModelRun run = context.run(tp);
@@ -127,20 +141,24 @@ void write_attention(const ExportContext& context, const std::filesystem::path& 
     const oracle::OperatorKey& key = attention->second;
     const auto samples = context.samples(key);
     if (samples.empty()) context.missing(fmt::format("attention (tp{})", tp));
-    const ByRows writes = by_rows(context.samples(oracle::kv_write_key(run.dtype, run.kv_dtype, key.dims[1], key.dims[2], run.block_size)));
+    const ByRows writes = by_rows(
+        context.samples(oracle::kv_write_key(run.dtype, run.kv_dtype, key.dims[1], key.dims[2], run.block_size)));
     const VidurShape shape = shape_of(context.model, tp);
     for (const Sample& sample : samples) {
       const auto& p = sample.point;
       const bool prefill = p[0] > 0;
       if ((prefill && p[3] > 0) || p[5] > 0) {
-        ++context.report.left_out["batches of prefill and decode, or of several context lengths, which the layout cannot hold"];
+        ++context.report
+              .left_out["batches of prefill and decode, or of several context lengths, which the layout cannot hold"];
         continue;
       }
       const std::uint64_t batch = prefill ? p[0] : p[3];
       const auto write = writes.find(prefill ? batch * p[1] : batch);
-      text += stats_cells(write == writes.end() ? nullptr : &write->second) + stats_cells(prefill ? &sample : nullptr) + stats_cells(prefill ? nullptr : &sample);
-      text += fmt::format("{},{},{},{},{},{},{},{},{},{},{}", shape.hidden, shape.heads, shape.kv_heads, run.block_size, tp, context.model.max_position, batch,
-                          p[1], prefill ? p[2] : p[4], prefill ? "True" : "False", backend_name(run.attention_family, context.options.gpu));
+      text += stats_cells(write == writes.end() ? nullptr : &write->second) + stats_cells(prefill ? &sample : nullptr) +
+              stats_cells(prefill ? nullptr : &sample);
+      text += fmt::format("{},{},{},{},{},{},{},{},{},{},{}", shape.hidden, shape.heads, shape.kv_heads, run.block_size,
+                          tp, context.model.max_position, batch, p[1], prefill ? p[2] : p[4],
+                          prefill ? "True" : "False", backend_name(run.attention_family, context.options.gpu));
       text += dtype == "float16" ? "\n" : fmt::format(",{}\n", dtype);
     }
   }
@@ -154,13 +172,15 @@ void write_network(const ExportContext& context, const std::string& kind) {
   for (const std::uint64_t ranks : {2u, 4u, 8u, 16u}) {
     const auto measured = [&](const char* family) {
       for (const char* dtype : {"float16", "bfloat16"})
-        if (auto samples = context.samples(oracle::collective_key(kind, dtype, ranks, family)); !samples.empty()) return samples;
+        if (auto samples = context.samples(oracle::collective_key(kind, dtype, ranks, family)); !samples.empty())
+          return samples;
       return std::vector<Sample>();
     };
     std::vector<Sample> samples = measured("nccl");
     if (samples.empty()) samples = measured("vllm-custom");
     for (const Sample& sample : samples)
-      text += fmt::format("{},{}0,{},{},{},{},{}\n", index++, stats_cells(&sample), ranks, sample.point[0], kind, ranks, std::max<std::uint64_t>(8, ranks));
+      text += fmt::format("{},{}0,{},{},{},{},{}\n", index++, stats_cells(&sample), ranks, sample.point[0], kind, ranks,
+                          std::max<std::uint64_t>(8, ranks));
   }
   std::string node = context.options.gpu;
   for (char& c : node) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));

@@ -20,8 +20,13 @@ using Key = SampleCollector::Key;
 class PerfTable {
  public:
   PerfTable(const ProfileFile& file, ImportContext& context)
-      : file_(file), context_(context), table_(file.path), framework_(table_.column("framework")),
-        version_(table_.column("version")), device_(table_.column("device")), kernel_(table_.column("kernel_source")),
+      : file_(file),
+        context_(context),
+        table_(file.path),
+        framework_(table_.column("framework")),
+        version_(table_.column("version")),
+        device_(table_.column("device")),
+        kernel_(table_.column("kernel_source")),
         latency_(table_.column("latency")) {
     context.collector.begin_file(file.shown);
   }
@@ -52,7 +57,8 @@ class PerfTable {
     for (std::size_t i = 0; i < N; ++i) {
       const auto value = whole_number(table_.cell(columns[i]));
       if (!value) {
-        context_.collector.drop("not a count", fmt::format("{}={}", table_.header()[columns[i]], table_.cell(columns[i])));
+        context_.collector.drop("not a count",
+                                fmt::format("{}={}", table_.header()[columns[i]], table_.cell(columns[i])));
         return false;
       }
       out[i] = *value;
@@ -127,8 +133,9 @@ void read_gemm(PerfTable& table) {
 }
 
 void read_attention(PerfTable& table, bool generation) {
-  const std::array columns{table.column("batch_size"), table.column("isl"),       table.column("step"),
-                           table.column("num_heads"),  table.column("num_key_value_heads"), table.column("head_dim")};
+  const std::array columns{
+      table.column("batch_size"),          table.column("isl"),     table.column("step"), table.column("num_heads"),
+      table.column("num_key_value_heads"), table.column("head_dim")};
   const auto q = table.column("attn_dtype"), kv = table.column("kv_cache_dtype"), beam = table.column("beam_width");
   const auto window_column = table.find("window_size");
   KeyCache cache;
@@ -144,13 +151,14 @@ void read_attention(PerfTable& table, bool generation) {
     const Key key = cache.get(joined({table.cell(q), table.cell(kv), table.cell(columns[3]), table.cell(columns[4]),
                                       table.cell(columns[5]), window, table.kernel()}),
                               [&] {
-      oracle::AttentionWork work{.heads = n[3], .kv_heads = kv_heads, .head_dim = n[5]};
-      work.window = static_cast<std::uint32_t>(whole_number(window).value_or(0));
-      const std::string family = table.context().options.backend.empty() ? family_word(table.kernel(), table.gpu())
-                                                                         : table.context().options.backend;
-      return table.context().collector.key(
-          oracle::attention_key(dtype_word(table.cell(q)), dtype_word(table.cell(kv)), work, family));
-    });
+                                oracle::AttentionWork work{.heads = n[3], .kv_heads = kv_heads, .head_dim = n[5]};
+                                work.window = static_cast<std::uint32_t>(whole_number(window).value_or(0));
+                                const std::string family = table.context().options.backend.empty()
+                                                               ? family_word(table.kernel(), table.gpu())
+                                                               : table.context().options.backend;
+                                return table.context().collector.key(oracle::attention_key(
+                                    dtype_word(table.cell(q)), dtype_word(table.cell(kv)), work, family));
+                              });
     table.add(key, generation ? decode_point(n[0], n[1] + n[2] - 1) : prefill_point(n[0], n[1], n[2]));
   }
 }
@@ -163,8 +171,8 @@ std::uint64_t routing_code(std::string_view word) {
 }
 
 void read_moe(PerfTable& table) {
-  const std::array columns{table.column("num_tokens"),  table.column("hidden_size"), table.column("inter_size"),
-                           table.column("topk"),        table.column("num_experts"), table.column("moe_tp_size"),
+  const std::array columns{table.column("num_tokens"), table.column("hidden_size"), table.column("inter_size"),
+                           table.column("topk"),       table.column("num_experts"), table.column("moe_tp_size"),
                            table.column("moe_ep_size")};
   const auto type = table.column("moe_dtype"), routing = table.column("distribution");
   KeyCache cache;
@@ -177,15 +185,19 @@ void read_moe(PerfTable& table) {
       continue;
     }
     if (n[5] == 0 || n[6] == 0 || n[2] % n[5] != 0 || n[4] % n[6] != 0) {
-      table.drop("experts that cannot be split so", fmt::format("{} experts of {} over EP {} TP {}", n[4], n[2], n[6], n[5]));
+      table.drop("experts that cannot be split so",
+                 fmt::format("{} experts of {} over EP {} TP {}", n[4], n[2], n[6], n[5]));
       continue;
     }
     std::string text = joined({table.cell(type), table.kernel()});
     for (std::size_t i = 1; i < columns.size(); ++i) text.append(table.cell(columns[i])).push_back('\x1f');
     const Key key = cache.get(text, [&] {
       const auto [input, weight] = input_and_weight(table.cell(type));
-      oracle::ExpertWork work{.hidden = n[1], .intermediate = n[2] / n[5], .local_experts = n[4] / n[6],
-                              .top_k = n[3], .experts = n[6] > 1 ? n[4] : 0};
+      oracle::ExpertWork work{.hidden = n[1],
+                              .intermediate = n[2] / n[5],
+                              .local_experts = n[4] / n[6],
+                              .top_k = n[3],
+                              .experts = n[6] > 1 ? n[4] : 0};
       if (table.kernel().find("gptoss") != std::string_view::npos) work.activation = "swigluoai", work.bias = true;
       return table.context().collector.key(oracle::moe_experts_key(input, weight, work));
     });
@@ -196,15 +208,19 @@ void read_moe(PerfTable& table) {
 /// Attention of DeepSeek-V3: the tables hold no other latent attention, and say no more than its heads.
 oracle::MlaWork deepseek_work(std::uint64_t heads) {
   static const oracle::ModelConfig model = oracle::find_model("deepseek-ai/DeepSeek-V3");
-  oracle::MlaWork work{.heads = heads, .q_lora_rank = model.mla->q_lora_rank, .kv_lora_rank = model.mla->kv_lora_rank,
-                       .qk_nope_dim = model.mla->qk_nope_dim, .qk_rope_dim = model.mla->qk_rope_dim,
+  oracle::MlaWork work{.heads = heads,
+                       .q_lora_rank = model.mla->q_lora_rank,
+                       .kv_lora_rank = model.mla->kv_lora_rank,
+                       .qk_nope_dim = model.mla->qk_nope_dim,
+                       .qk_rope_dim = model.mla->qk_rope_dim,
                        .v_dim = model.mla->v_dim};
   work.scale = model.attention_scale;
   return work;
 }
 
 void read_mla(PerfTable& table, bool generation, bool module) {
-  const std::array columns{table.column("batch_size"), table.column("isl"), table.column("step"), table.column("num_heads")};
+  const std::array columns{table.column("batch_size"), table.column("isl"), table.column("step"),
+                           table.column("num_heads")};
   const auto type = table.column("mla_dtype"), kv = table.column("kv_cache_dtype");
   const auto gemm = table.find("gemm_type"), model = table.find("model");
   KeyCache cache;
@@ -216,17 +232,19 @@ void read_mla(PerfTable& table, bool generation, bool module) {
       table.drop("latent attention of an unknown model", table.cell(*model));
       continue;
     }
-    const std::string text = joined({table.cell(type), table.cell(kv), table.cell(columns[3]),
-                                     gemm ? table.cell(*gemm) : std::string_view()});
+    const std::string text = joined(
+        {table.cell(type), table.cell(kv), table.cell(columns[3]), gemm ? table.cell(*gemm) : std::string_view()});
     const Key key = cache.get(text, [&] {
       const std::string cache_type = dtype_word(table.cell(kv));
-      std::string family = module ? (cache_type == "fp8" ? "flashmla" : "fa3-mla") : family_word(table.kernel(), table.gpu());
+      std::string family =
+          module ? (cache_type == "fp8" ? "flashmla" : "fa3-mla") : family_word(table.kernel(), table.gpu());
       if (!table.context().options.backend.empty()) family = table.context().options.backend;
       const std::string x = dtype_word(table.cell(type));
       SampleCollector& collector = table.context().collector;
       if (!module) return collector.key(oracle::mla_attention_key(x, cache_type, deepseek_work(n[3]), family));
       const std::string weight(gemm ? table.cell(*gemm) : table.cell(type));
-      return collector.key(oracle::mla_module_key(x, dtype_word(weight), cache_type, 7168, deepseek_work(n[3]), family));
+      return collector.key(
+          oracle::mla_module_key(x, dtype_word(weight), cache_type, 7168, deepseek_work(n[3]), family));
     });
     table.add(key, generation ? decode_point(n[0], n[1] + n[2] - 1) : prefill_point(n[0], n[1], n[2]));
   }

@@ -20,12 +20,12 @@ using Key = SampleCollector::Key;
 std::string collective_kind(std::string name) {
   std::replace(name.begin(), name.end(), '-', '_');
   const std::array<std::pair<std::string_view, std::string_view>, 7> words{{{"all_reduce", "all_reduce"},
-                                                                          {"all_gather", "all_gather"},
-                                                                          {"reduce_scatter", "reduce_scatter"},
-                                                                          {"alltoall", "all_to_all"},
-                                                                          {"all_to_all", "all_to_all"},
-                                                                          {"sendrecv", "send_recv"},
-                                                                          {"send_recv", "send_recv"}}};
+                                                                            {"all_gather", "all_gather"},
+                                                                            {"reduce_scatter", "reduce_scatter"},
+                                                                            {"alltoall", "all_to_all"},
+                                                                            {"all_to_all", "all_to_all"},
+                                                                            {"sendrecv", "send_recv"},
+                                                                            {"send_recv", "send_recv"}}};
   for (const auto& [word, kind] : words)
     if (name.find(word) != std::string::npos) return std::string(kind);
   return {};
@@ -36,8 +36,8 @@ std::string topology_of(const std::string& gpu, std::uint64_t nodes, std::uint64
   return nodes > 1 ? fmt::format("{}x{} {} + network", nodes, per_node, link) : link;
 }
 
-void add(SampleCollector& collector, const std::string& kind, const std::string& dtype, std::uint64_t ranks, std::uint64_t size,
-         const Timing& timing) {
+void add(SampleCollector& collector, const std::string& kind, const std::string& dtype, std::uint64_t ranks,
+         std::uint64_t size, const Timing& timing) {
   const std::uint64_t bytes = kind == "all_gather" ? size / ranks : size;  // nccl-tests count the gathered whole
   for (const Key key : collective_keys(collector, kind, dtype, ranks, "nccl").keys)
     collector.add(key, bytes_point(bytes, ranks), timing);
@@ -61,9 +61,11 @@ struct Run {
 void read_rank_line(const std::vector<std::string>& words, Run& run) {
   ++run.ranks;
   const auto on = std::find(words.begin(), words.end(), "on");
-  if (on != words.end() && on + 1 != words.end() && std::find(run.hosts.begin(), run.hosts.end(), on[1]) == run.hosts.end())
+  if (on != words.end() && on + 1 != words.end() &&
+      std::find(run.hosts.begin(), run.hosts.end(), on[1]) == run.hosts.end())
     run.hosts.push_back(on[1]);
-  const auto bracket = std::find_if(words.begin(), words.end(), [](const std::string& word) { return word.ends_with(']'); });
+  const auto bracket =
+      std::find_if(words.begin(), words.end(), [](const std::string& word) { return word.ends_with(']'); });
   if (bracket == words.end() || !run.gpu.empty()) return;
   for (auto word = bracket + 1; word != words.end(); ++word) run.gpu.append(run.gpu.empty() ? "" : " ").append(*word);
 }
@@ -117,18 +119,23 @@ bool read_nccl_tests(const ProfileFile& file, ImportContext& context) {
     }
     if (!started) {
       started = true;
-      if (run.kind.empty()) throw ImportError(file.path.string() + ": nothing says which collective ran; name the file after it (all_reduce.txt)");
-      if (run.ranks == 0) throw ImportError(fmt::format("{}: no '# Rank' lines: the number of ranks is not known", file.path.string()));
+      if (run.kind.empty())
+        throw ImportError(file.path.string() +
+                          ": nothing says which collective ran; name the file after it (all_reduce.txt)");
+      if (run.ranks == 0)
+        throw ImportError(fmt::format("{}: no '# Rank' lines: the number of ranks is not known", file.path.string()));
       oracle::Environment environment = environment_of(run.gpu, context.options, "nccl-tests", file.path.string());
       if (!run.nccl.empty()) environment.libraries.try_emplace("nccl", run.nccl);
       const std::uint64_t nodes = std::max<std::size_t>(1, run.hosts.size());
-      collector.environment(with_topology(environment, topology_of(environment.gpu, nodes, run.ranks / nodes), context.options));
+      collector.environment(
+          with_topology(environment, topology_of(environment.gpu, nodes, run.ranks / nodes), context.options));
     }
     collector.line(line_number);
     // size count type redop root, time algbw busbw #wrong twice: out of place, in place. Older versions have no root.
     std::size_t first = 2;
     while (first < words.size() && !scaled_number(words[first])) ++first;
-    if (first < words.size() && words[first].find('.') == std::string::npos && words.size() - first >= 9) ++first;  // root
+    if (first < words.size() && words[first].find('.') == std::string::npos && words.size() - first >= 9)
+      ++first;  // root
     const auto time = first < words.size() ? scaled_number(words[first], kMicroseconds) : std::nullopt;
     if (!time) {
       collector.drop("not a number", line);
@@ -155,12 +162,14 @@ bool read_apex(const ProfileFile& file, ImportContext& context) {
   CsvTable table(file.path);
   SampleCollector& collector = context.collector;
   collector.begin_file(file.shown);
-  const auto gpu = table.column("gpu"), dtype = table.column("dtype"), size = table.column("size(kb)"), time = table.column("time(us)");
+  const auto gpu = table.column("gpu"), dtype = table.column("dtype"), size = table.column("size(kb)"),
+             time = table.column("time(us)");
   const auto nodes = table.column("num_nodes"), per_node = table.column("num_gpus_per_node");
   context.note("apex: sizes are whole KiB; those rounded to 0 are dropped");
   while (table.next()) {
     collector.line(table.line());
-    const auto node_count = whole_number(table.cell(nodes)), gpus = whole_number(table.cell(per_node)), kib = whole_number(table.cell(size));
+    const auto node_count = whole_number(table.cell(nodes)), gpus = whole_number(table.cell(per_node)),
+               kib = whole_number(table.cell(size));
     const auto seconds = scaled_number(table.cell(time), kMicroseconds);
     if (!node_count || !gpus || !kib || !seconds || *node_count * *gpus < 2) {
       collector.drop("not a number", table.cell(time));
@@ -170,8 +179,10 @@ bool read_apex(const ProfileFile& file, ImportContext& context) {
       collector.drop("a message of no bytes", "size(kb)=0");
       continue;
     }
-    const oracle::Environment environment = environment_of(table.cell(gpu), context.options, "apex", file.path.string());
-    collector.environment(with_topology(environment, topology_of(environment.gpu, *node_count, *gpus), context.options));
+    const oracle::Environment environment =
+        environment_of(table.cell(gpu), context.options, "apex", file.path.string());
+    collector.environment(
+        with_topology(environment, topology_of(environment.gpu, *node_count, *gpus), context.options));
     add(collector, kind, std::string(table.cell(dtype)), *node_count * *gpus, *kib * 1024, single(*seconds, 0));
   }
   return true;

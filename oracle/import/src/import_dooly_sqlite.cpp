@@ -4,8 +4,8 @@
 #include "oracle/operator_keys.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <sqlite3.h>
+#include <nlohmann/json.hpp>
 
 #include <array>
 #include <map>
@@ -75,7 +75,8 @@ bool Database::has_column(const std::string& table, const std::string& column) c
 void collect_dims(const json& value, std::map<std::string, std::uint64_t>& dims) {
   if (!value.is_array()) return;
   if (value.size() == 2 && value[0].is_string() && value[1].is_number()) {
-    if (value[1].get<double>() > 0 && value[1].get<double>() == static_cast<double>(static_cast<std::uint64_t>(value[1].get<double>())))
+    if (value[1].get<double>() > 0 &&
+        value[1].get<double>() == static_cast<double>(static_cast<std::uint64_t>(value[1].get<double>())))
       dims.try_emplace(value[0].get<std::string>(), static_cast<std::uint64_t>(value[1].get<double>()));
     return;
   }
@@ -88,16 +89,19 @@ bool is_linear(const std::string& name) {
   return false;
 }
 
-/// The reference keeps names of its own: a matrix product is a `linear` here; everything else keeps the operation's name
-/// as its kind, so that it serves only what asks for that name.
-oracle::OperatorKey operator_of(const std::string& name, const std::string& signature, const std::string& hash, const std::string& dtype) {
+/// The reference keeps names of its own: a matrix product is a `linear` here; everything else keeps the operation's
+/// name as its kind, so that it serves only what asks for that name.
+oracle::OperatorKey operator_of(const std::string& name, const std::string& signature, const std::string& hash,
+                                const std::string& dtype) {
   std::map<std::string, std::uint64_t> dims;
   const json parsed = json::parse(signature, nullptr, false);
   if (!parsed.is_discarded() && parsed.is_array() && parsed.size() > 1) collect_dims(parsed[1], dims);
   if (!parsed.is_discarded() && parsed.is_object()) {
     for (const auto& [member, value] : parsed.items())
-      if (value.is_array()) collect_dims(value, dims);
-      else if (value.is_number_unsigned()) dims.try_emplace(member, value.get<std::uint64_t>());
+      if (value.is_array())
+        collect_dims(value, dims);
+      else if (value.is_number_unsigned())
+        dims.try_emplace(member, value.get<std::uint64_t>());
   }
   const auto input = dims.find("input0_dim1"), rows = dims.find("input1_dim0"), columns = dims.find("input1_dim1");
   if (is_linear(name) && input != dims.end() && rows != dims.end() && columns != dims.end()) {
@@ -119,8 +123,9 @@ struct Reader {
   std::map<std::string, std::vector<std::string>> models;  ///< by signature
 
   void read_models() {
-    Query query(database, "SELECT s.signature_hash, m.model_name FROM model_operations o JOIN signatures s ON s.operation_id = "
-                          "o.operation_id JOIN profiled_models m ON m.model_id = o.model_id ORDER BY 1, 2");
+    Query query(database,
+                "SELECT s.signature_hash, m.model_name FROM model_operations o JOIN signatures s ON s.operation_id = "
+                "o.operation_id JOIN profiled_models m ON m.model_id = o.model_id ORDER BY 1, 2");
     while (query.next()) models[query.text(0)].push_back(query.text(1));
   }
 
@@ -136,11 +141,13 @@ struct Reader {
 
   void read_results() {
     const bool experts = database.has_column("results", "activated_experts");
-    Query query(database,
-                "SELECT r.id, r.signature_hash, s.operation_name, s.signature_json, mean_latency_ms, median_latency_ms, min_latency_ms, "
-                "std_latency_ms, num_tokens, num_requests, is_prefill, kv_cache_size, prefill_chunk_size, " +
-                    std::string(experts ? "activated_experts" : "NULL") +
-                    " FROM results r JOIN signatures s ON s.signature_hash = r.signature_hash ORDER BY r.signature_hash, r.id");
+    Query query(
+        database,
+        "SELECT r.id, r.signature_hash, s.operation_name, s.signature_json, mean_latency_ms, median_latency_ms, "
+        "min_latency_ms, "
+        "std_latency_ms, num_tokens, num_requests, is_prefill, kv_cache_size, prefill_chunk_size, " +
+            std::string(experts ? "activated_experts" : "NULL") +
+            " FROM results r JOIN signatures s ON s.signature_hash = r.signature_hash ORDER BY r.signature_hash, r.id");
     const std::string dtype = asked_dtype(context.options, "", "bfloat16");
     std::string seen;
     Key key{};
@@ -154,18 +161,29 @@ struct Reader {
         key = key_of(hash, made);
         seen = hash;
       }
-      const Timing timing{.median = query.real(5) / 1e3, .mean = query.real(4) / 1e3, .min = query.real(6) / 1e3, .std = query.real(7) / 1e3};
+      const Timing timing{.median = query.real(5) / 1e3,
+                          .mean = query.real(4) / 1e3,
+                          .min = query.real(6) / 1e3,
+                          .std = query.real(7) / 1e3};
       const bool attention = !is_linear_key && (query.count(11) > 0 || query.count(12) > 0);
-      if (query.null(4) && query.null(5)) context.collector.drop("not a number", "no latency");
-      else if (attention && query.count(10) > 0) context.collector.add(key, prefill_point(1, query.count(12), query.count(11)), timing);
-      else if (attention) context.collector.add(key, decode_point(query.count(9), query.count(11)), timing);
-      else context.collector.add(key, {query.count(8), query.count(13)}, timing);
+      if (query.null(4) && query.null(5))
+        context.collector.drop("not a number", "no latency");
+      else if (attention && query.count(10) > 0)
+        context.collector.add(key, prefill_point(1, query.count(12), query.count(11)), timing);
+      else if (attention)
+        context.collector.add(key, decode_point(query.count(9), query.count(11)), timing);
+      else
+        context.collector.add(key, {query.count(8), query.count(13)}, timing);
     }
   }
 
   void read_collectives(const oracle::Environment& environment) {
-    Query query(database, "SELECT id, operation, topology, tp_size, size_bytes, dtype, latency_ms FROM coll_op_results ORDER BY 2, 4, 5, 1");
-    context.note("coll_op_results.size_bytes: bytes taken, as its name says; one measuring mode of the reference wrote elements");
+    Query query(database,
+                "SELECT id, operation, topology, tp_size, size_bytes, dtype, latency_ms FROM coll_op_results ORDER BY "
+                "2, 4, 5, 1");
+    context.note(
+        "coll_op_results.size_bytes: bytes taken, as its name says; one measuring mode of the reference wrote "
+        "elements");
     while (query.next()) {
       context.collector.line(query.count(0));
       const std::string operation = query.text(1);
@@ -176,7 +194,8 @@ struct Reader {
         context.collector.drop("not a collective of several ranks", operation);
         continue;
       }
-      context.collector.environment(with_topology(environment, query.text(2).empty() ? node_link(environment.gpu) : query.text(2), context.options));
+      context.collector.environment(with_topology(
+          environment, query.text(2).empty() ? node_link(environment.gpu) : query.text(2), context.options));
       for (const Key key : collective_keys(context.collector, kind, query.text(5), query.count(3), "nccl").keys)
         context.collector.add(key, bytes_point(query.count(4), query.count(3)), single(query.real(6) / 1e3, 0));
     }

@@ -26,7 +26,8 @@ VidurSetting setting_of(const ProfileFile& file, ImportContext& context) {
   setting.model = hub_id ? model_from_folder(file, 0) : file.folder(0);
   setting.config = model_if_known(context.options, setting.model);
   setting.environment_by_row = true;
-  if (!setting.config) context.note(setting.model + ": not a known model: head_dim = n_embd / n_head taken; --model says more");
+  if (!setting.config)
+    context.note(setting.model + ": not a known model: head_dim = n_embd / n_head taken; --model says more");
   context.collector.model(setting.model);
   return setting;
 }
@@ -39,24 +40,38 @@ struct MoeRow {
 oracle::OperatorKey moe_operator(const std::string& name, const std::string& dtype, const MoeRow& row) {
   const oracle::LinearTypes types{dtype, dtype, dtype};
   if (name == "moe_gating_linear") return oracle::linear_key(types, row.hidden, row.experts);
-  if (name == "moe_gating_routing_topk") return oracle::topk_softmax_key(dtype, {.experts = row.experts, .top_k = row.top_k});
+  if (name == "moe_gating_routing_topk")
+    return oracle::topk_softmax_key(dtype, {.experts = row.experts, .top_k = row.top_k});
   if (name == "moe_grouped_gemm")
-    return oracle::moe_experts_key(dtype, dtype, {.hidden = row.hidden, .intermediate = row.width, .local_experts = row.local,
-                                                  .top_k = row.top_k, .experts = row.local < row.experts ? row.experts : 0},
+    return oracle::moe_experts_key(dtype, dtype,
+                                   {.hidden = row.hidden,
+                                    .intermediate = row.width,
+                                    .local_experts = row.local,
+                                    .top_k = row.top_k,
+                                    .experts = row.local < row.experts ? row.experts : 0},
                                    "grouped-gemm");
   // Parts that no plan asks for alone: kept under their own names.
-  return {.kind = name, .dtypes = {dtype}, .dims = {row.hidden, row.width, row.local, row.top_k},
-          .request_dims = {"m"}, .attributes = {}, .family = "frontier"};
+  return {.kind = name,
+          .dtypes = {dtype},
+          .dims = {row.hidden, row.width, row.local, row.top_k},
+          .request_dims = {"m"},
+          .attributes = {},
+          .family = "frontier"};
 }
 
 void read_moe(const ProfileFile& file, ImportContext& context, const VidurSetting& setting) {
-  constexpr std::array names{"moe_gating", "moe_gating_linear", "moe_gating_routing_topk", "moe_shuffling",
+  constexpr std::array names{"moe_gating",       "moe_gating_linear",  "moe_gating_routing_topk", "moe_shuffling",
                              "moe_grouped_gemm", "moe_expert_up_proj", "moe_expert_down_proj"};
   CsvTable table(file.path);
   SampleCollector& collector = context.collector;
-  const std::array columns{table.column("num_tokens"), table.column("num_experts"), table.column("num_experts_per_device"),
-                           table.column("router_topk"), table.column("hidden_dim"), table.column("expert_hidden_dim"),
-                           table.column("num_tensor_parallel_workers"), table.column("expert_parallel_size")};
+  const std::array columns{table.column("num_tokens"),
+                           table.column("num_experts"),
+                           table.column("num_experts_per_device"),
+                           table.column("router_topk"),
+                           table.column("hidden_dim"),
+                           table.column("expert_hidden_dim"),
+                           table.column("num_tensor_parallel_workers"),
+                           table.column("expert_parallel_size")};
   const auto distribution = table.find("load_distribution"), precision = table.find("profiling_precision"),
              measurement = table.find("measurement_type");
   std::vector<std::pair<std::string, TimeStats>> operators;
@@ -70,8 +85,10 @@ void read_moe(const ProfileFile& file, ImportContext& context, const VidurSettin
     for (std::size_t i = 0; counted && i < columns.size(); ++i) {
       const auto value = whole_number(table.cell(columns[i]));
       counted = value.has_value();
-      if (counted) n[i] = *value;
-      else collector.drop("not a count", fmt::format("{}={}", table.header()[columns[i]], table.cell(columns[i])));
+      if (counted)
+        n[i] = *value;
+      else
+        collector.drop("not a count", fmt::format("{}={}", table.header()[columns[i]], table.cell(columns[i])));
     }
     if (!counted) continue;
     if (n[6] == 0) {
@@ -83,11 +100,14 @@ void read_moe(const ProfileFile& file, ImportContext& context, const VidurSettin
       continue;
     }
     oracle::Environment environment = setting.environment;
-    if (measurement && !table.cell(*measurement).empty()) environment.source.append(" ").append(table.cell(*measurement));
+    if (measurement && !table.cell(*measurement).empty())
+      environment.source.append(" ").append(table.cell(*measurement));
     collector.environment(environment);
-    const std::string dtype = asked_dtype(context.options, precision ? table.cell(*precision) : std::string_view(), setting.dtype);
+    const std::string dtype =
+        asked_dtype(context.options, precision ? table.cell(*precision) : std::string_view(), setting.dtype);
     const MoeRow row{n[0], n[1], n[2], n[3], n[4], std::max<std::uint64_t>(1, n[5] / n[6])};
-    const std::string shape = fmt::format("/{}/{}/{}/{}/{}/{}", dtype, row.experts, row.local, row.top_k, row.hidden, row.width);
+    const std::string shape =
+        fmt::format("/{}/{}/{}/{}/{}/{}", dtype, row.experts, row.local, row.top_k, row.hidden, row.width);
     for (const auto& [name, stats] : operators) {
       const auto timing = stats.read(table, collector, name);
       if (!timing) continue;
@@ -105,9 +125,12 @@ bool read_frontier(const ProfileFile& file, ImportContext& context) {
   if (!linear && !attention && file.stem != "moe") return read_vidur(file, context);
   context.collector.begin_file(file.shown);
   const VidurSetting setting = setting_of(file, context);
-  if (linear) read_vidur_mlp(file, context, setting);
-  else if (attention) read_vidur_attention(file, context, setting);
-  else read_moe(file, context, setting);
+  if (linear)
+    read_vidur_mlp(file, context, setting);
+  else if (attention)
+    read_vidur_attention(file, context, setting);
+  else
+    read_moe(file, context, setting);
   return true;
 }
 

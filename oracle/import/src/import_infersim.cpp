@@ -49,8 +49,10 @@ struct Table {
       for (std::size_t i = 0; good && i < N; ++i) {
         const auto value = whole_number(csv.cell(columns[i]));
         good = value.has_value();
-        if (good) counts[i] = *value;
-        else context.collector.drop("not a count", csv.cell(columns[i]));
+        if (good)
+          counts[i] = *value;
+        else
+          context.collector.drop("not a count", csv.cell(columns[i]));
       }
       if (good) return true;
     }
@@ -58,8 +60,10 @@ struct Table {
   }
   void add(Key key, const oracle::SamplePoint& point, std::size_t column) {
     const auto seconds = scaled_number(csv.cell(column), kMicroseconds);
-    if (seconds) context.collector.add(key, point, single(*seconds, 0));
-    else context.collector.drop("not a number", csv.cell(column));
+    if (seconds)
+      context.collector.add(key, point, single(*seconds, 0));
+    else
+      context.collector.drop("not a number", csv.cell(column));
   }
   std::string dtype(const char* column, std::string_view otherwise) const {
     const auto found = csv.find(column);
@@ -72,8 +76,11 @@ void read_gemm(Table& table, const std::string& gpu) {
   const std::array columns{table.csv.column("m"), table.csv.column("k"), table.csv.column("n")};
   const auto time = table.csv.column("latency_us"), mfu = table.csv.column("mfu");
   const oracle::Gpu* known = known_gpu(gpu);
-  if (known == nullptr) throw ImportError(fmt::format("{}: type of the products: needs the peaks of GPU '{}'", table.file.path.string(), gpu));
-  table.context.note("infersim gemm: rows whose mfu fits the fp8 peak are block-quantised fp8 (DeepGEMM), others bfloat16");
+  if (known == nullptr)
+    throw ImportError(
+        fmt::format("{}: type of the products: needs the peaks of GPU '{}'", table.file.path.string(), gpu));
+  table.context.note(
+      "infersim gemm: rows whose mfu fits the fp8 peak are block-quantised fp8 (DeepGEMM), others bfloat16");
   KeyCache cache;
   std::array<std::uint64_t, 3> mkn{};
   while (table.next(columns, mkn)) {
@@ -83,7 +90,8 @@ void read_gemm(Table& table, const std::string& gpu) {
     const double peak = seconds > 0 && share > 0 ? flops / seconds / share : 0;
     const bool fp8 = known->flops_8 > 0 && peak > 0.75 * known->flops_8;
     const Key key = cache.get(fmt::format("{}/{}/{}", fp8, mkn[1], mkn[2]), [&] {
-      return table.context.collector.key(oracle::linear_key({"bfloat16", fp8 ? "fp8_block" : "bfloat16", "bfloat16"}, mkn[1], mkn[2]));
+      return table.context.collector.key(
+          oracle::linear_key({"bfloat16", fp8 ? "fp8_block" : "bfloat16", "bfloat16"}, mkn[1], mkn[2]));
     });
     table.add(key, rows_point(mkn[0]), time);
   }
@@ -91,13 +99,15 @@ void read_gemm(Table& table, const std::string& gpu) {
 
 void read_mha(Table& table, const std::string& gpu) {
   const auto time = table.csv.column("latency_us");
-  const std::array columns{table.csv.column(table.decode ? "batch_size" : "seq_len"), table.csv.column(table.decode ? "kv_len" : "seq_len")};
+  const std::array columns{table.csv.column(table.decode ? "batch_size" : "seq_len"),
+                           table.csv.column(table.decode ? "kv_len" : "seq_len")};
   if (table.shape.size() < 3) throw ImportError(table.file.path.string() + ": must be named HEADS-KVHEADS-HEADDIM.csv");
   const oracle::AttentionWork work{.heads = table.shape[0], .kv_heads = table.shape[1], .head_dim = table.shape[2]};
   std::array<std::uint64_t, 2> n{};
   while (table.next(columns, n)) {
     const std::string q = table.dtype("dtype", "bf16"), kv = table.dtype(table.decode ? "kv_dtype" : "dtype", "bf16");
-    const Key key = table.context.collector.key(oracle::attention_key(q, kv, work, attention_family(gpu, table.context.options)));
+    const Key key =
+        table.context.collector.key(oracle::attention_key(q, kv, work, attention_family(gpu, table.context.options)));
     table.add(key, table.decode ? decode_point(n[0], n[1] > 0 ? n[1] - 1 : 0) : prefill_point(1, n[0], 0), time);
   }
 }
@@ -105,10 +115,14 @@ void read_mha(Table& table, const std::string& gpu) {
 /// decode: HEADS-LORA-ROPE; prefill: HEADS-NOPE-ROPE on expanded heads.
 void read_mla(Table& table, const std::string&) {
   const auto time = table.csv.column("latency_us");
-  const std::array columns{table.csv.column(table.decode ? "batch_size" : "seq_len"), table.csv.column(table.decode ? "kv_len" : "seq_len")};
+  const std::array columns{table.csv.column(table.decode ? "batch_size" : "seq_len"),
+                           table.csv.column(table.decode ? "kv_len" : "seq_len")};
   if (table.shape.size() < 3) throw ImportError(table.file.path.string() + ": must be named HEADS-RANK-ROPEDIM.csv");
-  const oracle::MlaWork work{.heads = table.shape[0], .kv_lora_rank = table.decode ? table.shape[1] : 512, .qk_nope_dim = 128,
-                             .qk_rope_dim = table.shape[2], .v_dim = 128};
+  const oracle::MlaWork work{.heads = table.shape[0],
+                             .kv_lora_rank = table.decode ? table.shape[1] : 512,
+                             .qk_nope_dim = 128,
+                             .qk_rope_dim = table.shape[2],
+                             .v_dim = 128};
   const std::string family = table.context.options.backend.empty() ? "flashmla" : table.context.options.backend;
   std::array<std::uint64_t, 2> n{};
   while (table.next(columns, n)) {
@@ -120,10 +134,15 @@ void read_mla(Table& table, const std::string&) {
 
 /// Both products of the experts, without the activation between them: parts, under a kind of their own.
 void read_grouped_gemm(Table& table, const std::string&) {
-  const std::array columns{table.csv.column("num_experts"), table.csv.column("num_local_experts"), table.csv.column("topk"),
-                           table.csv.column("hidden_size"), table.csv.column("intermediate_size"),
-                           table.csv.column(table.decode ? "batch_size_per_gpu" : "seq_len_per_gpu"), table.csv.column("num_gpus")};
-  const std::array times{std::pair{"up", table.csv.column("up_proj_us")}, std::pair{"down", table.csv.column("down_proj_us")}};
+  const std::array columns{table.csv.column("num_experts"),
+                           table.csv.column("num_local_experts"),
+                           table.csv.column("topk"),
+                           table.csv.column("hidden_size"),
+                           table.csv.column("intermediate_size"),
+                           table.csv.column(table.decode ? "batch_size_per_gpu" : "seq_len_per_gpu"),
+                           table.csv.column("num_gpus")};
+  const std::array times{std::pair{"up", table.csv.column("up_proj_us")},
+                         std::pair{"down", table.csv.column("down_proj_us")}};
   std::array<std::uint64_t, 7> n{};
   while (table.next(columns, n)) {
     for (const auto& [part, column] : times) {
@@ -142,7 +161,8 @@ void read_parts(Table& table, const std::string&, const char* kind) {
   const std::vector<std::string>& header = table.csv.header();
   std::array<std::size_t, 2> columns{0, 0};
   for (std::size_t i = 0; i < header.size(); ++i) {
-    if (header[i] == "seq_len" || header[i] == "batchsize" || header[i] == "batch_size" || header[i] == "s_q") columns[0] = i;
+    if (header[i] == "seq_len" || header[i] == "batchsize" || header[i] == "batch_size" || header[i] == "s_q")
+      columns[0] = i;
     if (header[i] == "s_kv" || header[i] == "kv_len") columns[1] = i;
   }
   const bool has_context = header[columns[1]] == "s_kv" || header[columns[1]] == "kv_len";
@@ -151,14 +171,17 @@ void read_parts(Table& table, const std::string&, const char* kind) {
   while (table.next(columns, n)) {
     for (std::size_t i = 0; i < header.size(); ++i) {
       const std::string& name = header[i];
-      if (i == columns[0] || i == columns[1] || name == "mfu" || name == "dtype" || name == "kv_dtype" || name == "next_n") continue;
+      if (i == columns[0] || i == columns[1] || name == "mfu" || name == "dtype" || name == "kv_dtype" ||
+          name == "next_n")
+        continue;
       const std::string part = name == "latency_us" ? table.file.stem.substr(0, table.file.stem.find('-')) : name;
-      oracle::OperatorKey key = own_key(kind, {table.dtype("dtype", "bf16"), table.dtype("kv_dtype", "bf16")}, table.shape, "batch",
-                                              {{"part", part}}, "infersim");
+      oracle::OperatorKey key = own_key(kind, {table.dtype("dtype", "bf16"), table.dtype("kv_dtype", "bf16")},
+                                        table.shape, "batch", {{"part", part}}, "infersim");
       if (const auto next = table.csv.find("next_n"))
         key.attributes["next_n"] = static_cast<std::int64_t>(whole_number(table.csv.cell(*next)).value_or(1));
       const std::uint64_t before = has_context ? (table.decode || n[1] < n[0] ? n[1] : n[1] - n[0]) : 0;
-      table.add(table.context.collector.key(key), table.decode ? decode_point(n[0], before) : prefill_point(1, n[0], before), i);
+      table.add(table.context.collector.key(key),
+                table.decode ? decode_point(n[0], before) : prefill_point(1, n[0], before), i);
     }
   }
 }

@@ -26,7 +26,8 @@ std::string yaml_scalar(const std::string& text, const std::string& name, bool t
     if (text.find_first_not_of(' ', start) != at || (top && start != at)) continue;
     std::string value = text.substr(at + name.size() + 1, text.find('\n', at) - at - name.size() - 1);
     while (!value.empty() && (value.front() == ' ' || value.front() == '\'' || value.front() == '"')) value.erase(0, 1);
-    while (!value.empty() && (value.back() == ' ' || value.back() == '\'' || value.back() == '"' || value.back() == '\r'))
+    while (!value.empty() &&
+           (value.back() == ' ' || value.back() == '\'' || value.back() == '"' || value.back() == '\r'))
       value.pop_back();
     return value;
   }
@@ -47,7 +48,8 @@ std::uint32_t tensor_parallel_of(const ProfileFile& file, const ImportOptions& o
   if (folder.starts_with("tp"))
     if (const auto tp = whole_number(std::string_view(folder).substr(2)); tp && *tp > 0 && *tp < 1024)
       return static_cast<std::uint32_t>(*tp);
-  throw ImportError(fmt::format("{}: lies in no folder tpN; say the tensor parallelism with --tp N", file.path.string()));
+  throw ImportError(
+      fmt::format("{}: lies in no folder tpN; say the tensor parallelism with --tp N", file.path.string()));
 }
 
 /// A file's setting: its environment is set, its layers have keys.
@@ -87,12 +89,15 @@ Setting setting_v1(const ProfileFile& file, ImportContext& context) {
   run.dtype = asked_dtype(options, yaml_scalar(meta, "dtype"), "bfloat16");
   run.kv_dtype = options.kv_dtype.empty() ? run.dtype : dtype_word(options.kv_dtype);
   const std::string said = yaml_scalar(meta, "attention_backend");
-  run.attention_family = options.backend.empty() && !said.empty() ? family_word(said, environment.gpu) : attention_family(environment.gpu, options);
+  run.attention_family = options.backend.empty() && !said.empty() ? family_word(said, environment.gpu)
+                                                                  : attention_family(environment.gpu, options);
   run.block_size = options.block_size;
-  if (run.block_size == 0) run.block_size = static_cast<std::uint32_t>(whole_number(yaml_scalar(meta, "block_size")).value_or(16));
+  if (run.block_size == 0)
+    run.block_size = static_cast<std::uint32_t>(whole_number(yaml_scalar(meta, "block_size")).value_or(16));
   if (options.backend.empty() && said.empty())
-    context.note(fmt::format("attention of {}: the profile names no back end, '{}' taken (vLLM's default there); --backend says another",
-                             environment.gpu, run.attention_family));
+    context.note(fmt::format(
+        "attention of {}: the profile names no back end, '{}' taken (vLLM's default there); --backend says another",
+        environment.gpu, run.attention_family));
   setting.layers = layers_of(file, run);
   setting.count = static_cast<std::uint32_t>(whole_number(yaml_scalar(meta, "measurement_iterations")).value_or(0));
   context.collector.model(setting.model);
@@ -102,8 +107,12 @@ Setting setting_v1(const ProfileFile& file, ImportContext& context) {
 /// Columns beside the time that our own exports add.
 struct MoreFigures {
   explicit MoreFigures(const CsvTable& table)
-      : count(table.find("count")), mean(table.find("mean_us")), std(table.find("std_us")), min(table.find("min_us")),
-        p10(table.find("p10_us")), p90(table.find("p90_us")) {}
+      : count(table.find("count")),
+        mean(table.find("mean_us")),
+        std(table.find("std_us")),
+        min(table.find("min_us")),
+        p10(table.find("p10_us")),
+        p90(table.find("p90_us")) {}
   Timing timing(const CsvTable& table, double seconds, std::uint32_t usual_count) const {
     Timing out = single(seconds, usual_count);
     if (count) out.count = static_cast<std::uint32_t>(whole_number(table.cell(*count)).value_or(usual_count));
@@ -185,7 +194,8 @@ std::map<std::array<std::uint64_t, 4>, double> grid_times(const ProfileFile& fil
     const auto path = file.path.parent_path() / name;
     if (!std::filesystem::exists(path)) continue;
     CsvTable table(path);
-    const std::array columns{table.column("prefill_chunk"), table.column("kv_prefill"), table.column("n_decode"), table.column("kv_decode")};
+    const std::array columns{table.column("prefill_chunk"), table.column("kv_prefill"), table.column("n_decode"),
+                             table.column("kv_decode")};
     const auto time = table.column("time_us");
     while (table.next()) {
       std::array<std::uint64_t, 4> point{};
@@ -213,17 +223,22 @@ double repetitions_summed(const ProfileFile& file, ImportContext& context, std::
     if (found != grid.end() && found->second > 0 && here > 0) ratios.push_back(here / found->second);
   }
   if (ratios.empty()) {
-    context.note(file.shown + ": no batch in common with attention.csv, so not known whether times are sums; taken as they are");
+    context.note(file.shown +
+                 ": no batch in common with attention.csv, so not known whether times are sums; taken as they are");
     return 1;
   }
   std::nth_element(ratios.begin(), ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2), ratios.end());
   const double ratio = ratios[ratios.size() / 2];
   if (repetitions > 1 && std::abs(ratio / repetitions - 1) < 0.1) {
-    context.note(fmt::format("{}: times are {:.3f} times those of attention.csv for the same batches: sums over {} repetitions, divided", file.shown, ratio, repetitions));
+    context.note(fmt::format(
+        "{}: times are {:.3f} times those of attention.csv for the same batches: sums over {} repetitions, divided",
+        file.shown, ratio, repetitions));
     return repetitions;
   }
   if (std::abs(ratio - 1) > 0.1)
-    context.note(fmt::format("{}: times are {:.3f} times those of attention.csv for the same batches; taken as they are", file.shown, ratio));
+    context.note(
+        fmt::format("{}: times are {:.3f} times those of attention.csv for the same batches; taken as they are",
+                    file.shown, ratio));
   return 1;
 }
 
@@ -246,11 +261,14 @@ void read_skew(const ProfileFile& file, ImportContext& context, const Setting& s
       context.collector.drop("more long decodes than decodes", fmt::format("n={} nb={}", n[0], n[1]));
       continue;
     }
-    context.collector.add(key, {prefill, n[2], n[3], n[0], n[4], n[1], n[5]}, more.timing(table, seconds / divisor, setting.count));
+    context.collector.add(key, {prefill, n[2], n[3], n[0], n[4], n[1], n[5]},
+                          more.timing(table, seconds / divisor, setting.count));
     for (std::size_t i = 0; i < times.size(); ++i) {
       if (table.cell(times[i]).empty()) continue;
       const auto time = scaled_number(table.cell(times[i]), kMicroseconds);
-      if (time) context.collector.add(key, {prefill, n[2], n[3], n[0], i == 0 ? n[6] : n[5]}, single(*time / divisor, setting.count));
+      if (time)
+        context.collector.add(key, {prefill, n[2], n[3], n[0], i == 0 ? n[6] : n[5]},
+                              single(*time / divisor, setting.count));
     }
   }
 }
@@ -273,7 +291,8 @@ void read_moe(const ProfileFile& file, ImportContext& context, const Setting& se
 
 void read_attention_v0_tpu(const ProfileFile& file, ImportContext& context, const Setting& setting) {
   CsvTable table(file.path);
-  const std::array columns{table.column("prefill_chunk_size"), table.column("kv_cache_size"), table.column("batch_size")};
+  const std::array columns{table.column("prefill_chunk_size"), table.column("kv_cache_size"),
+                           table.column("batch_size")};
   const auto prefill = table.column("is_prefill"), median = table.column("p50_ns"), mean = table.column("mean_ns"),
              p90 = table.column("p90_ns");
   const Key key = context.collector.key(setting.layers.at("attention"));
@@ -281,9 +300,11 @@ void read_attention_v0_tpu(const ProfileFile& file, ImportContext& context, cons
   double seconds = 0;
   while (table.next()) {
     if (!read_row(table, context, median, kNanoseconds, seconds, columns, n)) continue;
-    const Timing timing{.median = seconds, .mean = scaled_number(table.cell(mean), kNanoseconds).value_or(seconds),
+    const Timing timing{.median = seconds,
+                        .mean = scaled_number(table.cell(mean), kNanoseconds).value_or(seconds),
                         .p90 = scaled_number(table.cell(p90), kNanoseconds).value_or(0)};
-    context.collector.add(key, table.cell(prefill) == "True" ? prefill_point(n[2], n[0], n[1]) : decode_point(n[2], n[1]), timing);
+    context.collector.add(
+        key, table.cell(prefill) == "True" ? prefill_point(n[2], n[0], n[1]) : decode_point(n[2], n[1]), timing);
   }
 }
 
@@ -319,7 +340,8 @@ Setting setting_v0(const ProfileFile& file, ImportContext& context) {
     setting.layers[norm].family = "torch";
   }
   if (setting.layers.contains("rope")) setting.layers["rope"].family = "torch";
-  if (setting.layers.contains("act_fn")) setting.layers["act_fn"].kind = "silu", setting.layers["act_fn"].family = "torch";
+  if (setting.layers.contains("act_fn"))
+    setting.layers["act_fn"].kind = "silu", setting.layers["act_fn"].family = "torch";
   context.collector.model(setting.model);
   return setting;
 }
@@ -329,8 +351,10 @@ Setting setting_v0(const ProfileFile& file, ImportContext& context) {
 bool read_llmservingsim(const ProfileFile& file, ImportContext& context) {
   using Reader = void (*)(const ProfileFile&, ImportContext&, const Setting&);
   static constexpr std::array<std::pair<std::string_view, Reader>, 5> readers{{
-      {"dense", [](const ProfileFile& f, ImportContext& c, const Setting& s) { read_layers(f, c, s, "layer", "tokens", "time_us", kMicroseconds); }},
-      {"per_sequence", [](const ProfileFile& f, ImportContext& c, const Setting& s) { read_layers(f, c, s, "layer", "sequences", "time_us", kMicroseconds); }},
+      {"dense", [](const ProfileFile& f, ImportContext& c,
+                   const Setting& s) { read_layers(f, c, s, "layer", "tokens", "time_us", kMicroseconds); }},
+      {"per_sequence", [](const ProfileFile& f, ImportContext& c,
+                          const Setting& s) { read_layers(f, c, s, "layer", "sequences", "time_us", kMicroseconds); }},
       {"attention", read_attention},
       {"skew", read_skew},
       {"moe", read_moe},
@@ -341,7 +365,8 @@ bool read_llmservingsim(const ProfileFile& file, ImportContext& context) {
     reader(file, context, setting_v1(file, context));
     return true;
   }
-  context.skip(file.shown, file.stem == "skew_fit" ? "a fitted model, not measurements" : "not one of the tables that are known");
+  context.skip(file.shown,
+               file.stem == "skew_fit" ? "a fitted model, not measurements" : "not one of the tables that are known");
   return false;
 }
 

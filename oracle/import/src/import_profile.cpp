@@ -20,16 +20,32 @@ struct Importer {
 };
 
 constexpr std::array kImporters{
-    Importer{{"aiconfigurator", "kernel tables of NVIDIA's AIConfigurator", "*_perf.csv[.gz]"}, read_aiconfigurator, ".csv.txt"},
+    Importer{{"aiconfigurator", "kernel tables of NVIDIA's AIConfigurator", "*_perf.csv[.gz]"},
+             read_aiconfigurator,
+             ".csv.txt"},
     Importer{{"apex", "collective tables of APEX+", "all_reduce.csv, ..."}, read_apex, ".csv"},
-    Importer{{"dooly-sqlite", "database of the Dooly reference implementation", "*.db, *.sqlite"}, read_dooly_sqlite, ".db.sqlite.sqlite3"},
-    Importer{{"frontier", "Vidur-like operator tables with experts", "attention*.csv, linear_op*.csv, mlp.csv, moe.csv"}, read_frontier, ".csv"},
-    Importer{{"infersim", "kernel tables of InferSim", "gemm|mha|mla|grouped_gemm|gdn|dsa/**.csv"}, read_infersim, ".csv"},
-    Importer{{"llmservingsim", "vLLM layers of LLMServingSim 1.x", "dense.csv, per_sequence.csv, attention.csv, moe.csv, skew.csv"}, read_llmservingsim, ".csv"},
-    Importer{{"llmservingsim-v0", "layers of the older LLMServingSim", "layers.csv, attention.csv"}, read_llmservingsim_v0, ".csv"},
+    Importer{{"dooly-sqlite", "database of the Dooly reference implementation", "*.db, *.sqlite"},
+             read_dooly_sqlite,
+             ".db.sqlite.sqlite3"},
+    Importer{
+        {"frontier", "Vidur-like operator tables with experts", "attention*.csv, linear_op*.csv, mlp.csv, moe.csv"},
+        read_frontier,
+        ".csv"},
+    Importer{
+        {"infersim", "kernel tables of InferSim", "gemm|mha|mla|grouped_gemm|gdn|dsa/**.csv"}, read_infersim, ".csv"},
+    Importer{{"llmservingsim", "vLLM layers of LLMServingSim 1.x",
+              "dense.csv, per_sequence.csv, attention.csv, moe.csv, skew.csv"},
+             read_llmservingsim,
+             ".csv"},
+    Importer{{"llmservingsim-v0", "layers of the older LLMServingSim", "layers.csv, attention.csv"},
+             read_llmservingsim_v0,
+             ".csv"},
     Importer{{"nccl-tests", "printed output of nccl-tests", "*.txt, *.log, *.out"}, read_nccl_tests, ".txt.log.out"},
     Importer{{"splitwise", "whole iterations of SplitwiseSim", "perf_model.csv"}, read_splitwise, ".csv"},
-    Importer{{"vidur", "operators, collectives and CPU times of Vidur", "mlp.csv, attention.csv, all_reduce.csv, send_recv.csv, *cpu_overheads.csv"}, read_vidur, ".csv"},
+    Importer{{"vidur", "operators, collectives and CPU times of Vidur",
+              "mlp.csv, attention.csv, all_reduce.csv, send_recv.csv, *cpu_overheads.csv"},
+             read_vidur,
+             ".csv"},
 };
 
 constexpr auto kFormats = [] {
@@ -73,8 +89,10 @@ ProfileFile profile_file(const std::filesystem::path& path, const std::filesyste
 
 std::vector<std::filesystem::path> files_below(const std::filesystem::path& root, const Importer& importer) {
   std::vector<std::filesystem::path> paths;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(root, std::filesystem::directory_options::follow_directory_symlink))
-    if (entry.is_regular_file() && takes(importer, stem_and_extension(entry.path()).second)) paths.push_back(entry.path());
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(
+           root, std::filesystem::directory_options::follow_directory_symlink))
+    if (entry.is_regular_file() && takes(importer, stem_and_extension(entry.path()).second))
+      paths.push_back(entry.path());
   std::sort(paths.begin(), paths.end());
   return paths;
 }
@@ -83,7 +101,8 @@ std::vector<std::filesystem::path> files_below(const std::filesystem::path& root
 
 std::span<const ImportFormat> import_formats() { return kFormats; }
 
-ImportReport import_profile(std::string_view format, const std::filesystem::path& path, const ImportOptions& options, oracle::SampleSink& sink) {
+ImportReport import_profile(std::string_view format, const std::filesystem::path& path, const ImportOptions& options,
+                            oracle::SampleSink& sink) {
   const Importer& importer = importer_for(format);
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
@@ -104,7 +123,8 @@ ImportReport import_profile(std::string_view format, const std::filesystem::path
   if (report.files.empty()) {
     std::string why;
     for (const auto& [what, reason] : report.skipped) why += fmt::format("; {}: {}", what, reason);
-    throw ImportError(fmt::format("{}: no file of format {} ({}){}", path.string(), format, importer.format.files, why.substr(0, 400)));
+    throw ImportError(fmt::format("{}: no file of format {} ({}){}", path.string(), format, importer.format.files,
+                                  why.substr(0, 400)));
   }
   collector.finish(sink);
   return report;

@@ -39,7 +39,8 @@ bool read_splitwise(const ProfileFile& file, ImportContext& context) {
   SampleCollector& collector = context.collector;
   collector.begin_file(file.shown);
   const auto model = table.column("model"), hardware = table.column("hardware");
-  const std::array counts{table.column("prompt_size"), table.column("batch_size"), table.column("token_size"), table.column("tensor_parallel")};
+  const std::array counts{table.column("prompt_size"), table.column("batch_size"), table.column("token_size"),
+                          table.column("tensor_parallel")};
   const std::array times{table.column("prompt_time"), table.column("token_time"), table.column("e2e_time")};
   context.note("whole iterations, no operators: a decode step stands at the middle of its generation's context");
   std::array<std::uint64_t, 4> n{};
@@ -67,10 +68,12 @@ bool read_splitwise(const ProfileFile& file, ImportContext& context) {
     const std::string name(table.cell(model));
     collector.model(name);
     collector.add(iteration_key(collector, name, "prompt", n[3]), prefill_point(n[1], n[0], 0), single(t[0]));
-    if (n[2] > 1) collector.add(iteration_key(collector, name, "token", n[3]), decode_point(n[1], n[0] + n[2] / 2), single(t[1]));
+    if (n[2] > 1)
+      collector.add(iteration_key(collector, name, "token", n[3]), decode_point(n[1], n[0] + n[2] / 2), single(t[1]));
     const double sum = t[0] + t[1] * static_cast<double>(n[2] > 0 ? n[2] - 1 : 0);
     if (std::abs(sum - t[2]) > 0.1 * t[2])
-      collector.remark("prompt and token times do not add up to e2e_time", fmt::format("{:.1f} ms, e2e {:.1f} ms", sum * 1e3, t[2] * 1e3));
+      collector.remark("prompt and token times do not add up to e2e_time",
+                       fmt::format("{:.1f} ms, e2e {:.1f} ms", sum * 1e3, t[2] * 1e3));
   }
   return true;
 }

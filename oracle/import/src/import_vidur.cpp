@@ -26,7 +26,8 @@ std::string device_of(const ProfileFile& file) {
     const std::string folder = file.folder(up);
     if (known_gpu(gpu_name(folder)) != nullptr) return folder;
     const auto last = folder.rfind('_');
-    if (last != std::string::npos && known_gpu(gpu_name(folder.substr(last + 1))) != nullptr) return folder.substr(last + 1);
+    if (last != std::string::npos && known_gpu(gpu_name(folder.substr(last + 1))) != nullptr)
+      return folder.substr(last + 1);
   }
   return gpu_prefix(file.stem);
 }
@@ -38,14 +39,16 @@ VidurSetting setting_of(const ProfileFile& file, ImportContext& context) {
   setting.model = model_from_folder(file, 0);
   setting.config = model_if_known(context.options, setting.model);
   if (!setting.config && file.stem == "mlp")
-    context.note(setting.model + ": not a known model: RMSNorm, no biases and head_dim = n_embd / n_head taken; --model says more");
+    context.note(setting.model +
+                 ": not a known model: RMSNorm, no biases and head_dim = n_embd / n_head taken; --model says more");
   context.collector.model(setting.model);
   return setting;
 }
 
 /// network/TOPOLOGY: what links ranks that lie on `per_node` GPUs of each node.
 std::string topology_text(const std::string& folder, std::uint64_t ranks, std::uint64_t per_node) {
-  const std::string inside = folder.find("pairwise") != std::string::npos && per_node > 2 ? "pairwise-nvlink" : "nvlink";
+  const std::string inside =
+      folder.find("pairwise") != std::string::npos && per_node > 2 ? "pairwise-nvlink" : "nvlink";
   if (per_node >= ranks) return inside;
   return fmt::format("{}x{} {} + network", ranks / std::max<std::uint64_t>(1, per_node), per_node, inside);
 }
@@ -80,10 +83,13 @@ void read_network(const ProfileFile& file, ImportContext& context) {
 
 /// Host times of an iteration by batch size; terms by column.
 void read_cpu_overheads(const ProfileFile& file, ImportContext& context) {
-  constexpr std::array terms{"schedule", "sampler_launch", "sampler_e2e", "prepare_inputs_launch", "prepare_inputs_e2e",
-                             "model_execution_launch", "model_execution_e2e", "process_model_outputs", "ray_comm_time"};
+  constexpr std::array terms{
+      "schedule",           "sampler_launch",         "sampler_e2e",         "prepare_inputs_launch",
+      "prepare_inputs_e2e", "model_execution_launch", "model_execution_e2e", "process_model_outputs",
+      "ray_comm_time"};
   CsvTable table(file.path);
-  const auto model = table.column("model_name"), batch = table.column("batch_size"), tp = table.column("tensor_parallel_degree");
+  const auto model = table.column("model_name"), batch = table.column("batch_size"),
+             tp = table.column("tensor_parallel_degree");
   std::string device = gpu_prefix(file.stem);
   for (std::size_t up = 0; device.empty() && up < 3; ++up) device = gpu_prefix(file.folder(up));
   context.collector.environment(environment_of(device, context.options, "vidur", file.path.string()));
@@ -107,7 +113,8 @@ void read_cpu_overheads(const ProfileFile& file, ImportContext& context) {
         collector.drop("not a number", table.cell(*mean));
         continue;
       }
-      const Timing timing{.median = median ? scaled_number(table.cell(*median), kMilliseconds).value_or(0) : *seconds, .mean = *seconds};
+      const Timing timing{.median = median ? scaled_number(table.cell(*median), kMilliseconds).value_or(0) : *seconds,
+                          .mean = *seconds};
       const Key key = cache.get(fmt::format("{}/{}/{}", term, name, *ranks), [&] {
         return collector.key(own_key("host", {}, {*ranks}, "batch", {{"model", name}, {"term", term}}, "vllm"));
       });

@@ -69,9 +69,10 @@ std::optional<oracle::ModelConfig> model_if_known(const ImportOptions& options, 
 
 oracle::ModelConfig model_for(const ProfileFile& file, const ImportOptions& options, const std::string& name) {
   if (auto model = model_if_known(options, name)) return *model;
-  throw ImportError(fmt::format("{}: the shape of model '{}' is not known; give it with --model NAME or --model "
-                                "path/to/config.json",
-                                file.path.string(), name));
+  throw ImportError(
+      fmt::format("{}: the shape of model '{}' is not known; give it with --model NAME or --model "
+                  "path/to/config.json",
+                  file.path.string(), name));
 }
 
 std::string attention_family(std::string_view gpu, const ImportOptions& options) {

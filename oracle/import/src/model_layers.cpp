@@ -41,10 +41,12 @@ void add_single_projections(Layers& layers, const ModelRun& run) {
   const std::uint64_t tp = run.tensor_parallel;
   layers["q_proj"] = oracle::linear_key(types, model.hidden, shape.heads / tp * shape.head_dim, model.qkv_bias);
   layers["k_proj"] = layers["v_proj"] = oracle::linear_key(
-      types, model.hidden, std::uint64_t{oracle::kv_heads_per_gpu(shape, run.tensor_parallel)} * shape.head_dim, model.qkv_bias);
+      types, model.hidden, std::uint64_t{oracle::kv_heads_per_gpu(shape, run.tensor_parallel)} * shape.head_dim,
+      model.qkv_bias);
   for (const oracle::LayerShape& layer : model.layers) {
     if (layer.moe) continue;
-    layers["gate_proj"] = layers["up_proj"] = oracle::linear_key(types, model.hidden, layer.intermediate / tp, model.mlp_bias);
+    layers["gate_proj"] = layers["up_proj"] =
+        oracle::linear_key(types, model.hidden, layer.intermediate / tp, model.mlp_bias);
     break;
   }
   if (!model.moe) return;
@@ -56,9 +58,11 @@ void add_single_projections(Layers& layers, const ModelRun& run) {
 }  // namespace
 
 Layers model_layers(const ModelRun& run) {
-  const oracle::StepPlan plan =
-      oracle::make_plan(run.model, {.backend = run.attention_family, .dtype = run.dtype, .kv_dtype = run.kv_dtype,
-                                    .tensor_parallel = run.tensor_parallel, .block_size = run.block_size});
+  const oracle::StepPlan plan = oracle::make_plan(run.model, {.backend = run.attention_family,
+                                                              .dtype = run.dtype,
+                                                              .kv_dtype = run.kv_dtype,
+                                                              .tensor_parallel = run.tensor_parallel,
+                                                              .block_size = run.block_size});
   Layers layers;
   for (const oracle::PlanEntry& entry : plan.entries) {
     for (const auto& [planned, name] : kPlanNames)

@@ -31,7 +31,8 @@ struct Decimal {
 
 Decimal shortest_decimal(double value) {
   std::array<char, 64> buffer{};
-  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::scientific).ptr;
+  const auto end =
+      std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::scientific).ptr;
   std::string_view text(buffer.data(), static_cast<std::size_t>(end - buffer.data()));
   Decimal decimal;
   if (text.front() == '-') {
@@ -97,7 +98,9 @@ std::string scaled_text(double value, int exponent) {
   }
   if (point <= 0) return text.append("0.").append(static_cast<std::size_t>(-point), '0').append(digits);
   if (point >= size) return text.append(digits).append(static_cast<std::size_t>(point - size), '0');
-  return text.append(digits.substr(0, static_cast<std::size_t>(point))).append(".").append(digits.substr(static_cast<std::size_t>(point)));
+  return text.append(digits.substr(0, static_cast<std::size_t>(point)))
+      .append(".")
+      .append(digits.substr(static_cast<std::size_t>(point)));
 }
 
 }  // namespace dooly::import_

@@ -131,7 +131,8 @@ void SampleCollector::add(Key key, const SamplePoint& point, const Timing& timin
   Timing kept = timing;
   if (kept.mean == 0) kept.mean = kept.median;
   if (kept.median == 0) kept.median = kept.mean;
-  if (!std::isfinite(kept.median) || !std::isfinite(kept.mean)) return drop("not finite", fmt::format("{}", kept.median));
+  if (!std::isfinite(kept.median) || !std::isfinite(kept.mean))
+    return drop("not finite", fmt::format("{}", kept.median));
   if (kept.median == 0) return drop("zero", point_text(point));
   if (kept.median < 0 || kept.mean < 0) return drop("negative", fmt::format("{} s", kept.median));
   for (double* figure : {&kept.min, &kept.std, &kept.p10, &kept.p90})
@@ -216,7 +217,8 @@ SampleCollector::Merged SampleCollector::merge(const Entry* first, const Entry* 
   find("point measured again (merged)", false, first[1].file, first[1].line, point_text(first->point));
   const auto [low, high] = std::minmax_element(medians.begin(), medians.end());
   if (*high > kDisagreement * *low && *high - *low > kDisagreementS)
-    suspect(out, "repetitions disagree", fmt::format("{:.3g} to {:.3g} us at {}", *low * 1e6, *high * 1e6, point_text(sample.point)));
+    suspect(out, "repetitions disagree",
+            fmt::format("{:.3g} to {:.3g} us at {}", *low * 1e6, *high * 1e6, point_text(sample.point)));
   return out;
 }
 
@@ -252,9 +254,10 @@ void SampleCollector::check_neighbours(std::vector<Merged>& samples, const Opera
     const bool above = right > 0 && here > kOutOfLine * right && (left == 0 || here > kOutOfLine * left);
     const bool below = left > 0 && here * kOutOfLine < left && (right == 0 || here * kOutOfLine < right);
     if (above || below)
-      found.emplace_back(i, fmt::format("{:.4g} us at {}, beside it {}", here * 1e6, point_text(samples[i].sample.point),
-                                        left > 0 && right > 0 ? fmt::format("{:.4g} and {:.4g}", left * 1e6, right * 1e6)
-                                                              : fmt::format("{:.4g}", std::max(left, right) * 1e6)));
+      found.emplace_back(i,
+                         fmt::format("{:.4g} us at {}, beside it {}", here * 1e6, point_text(samples[i].sample.point),
+                                     left > 0 && right > 0 ? fmt::format("{:.4g} and {:.4g}", left * 1e6, right * 1e6)
+                                                           : fmt::format("{:.4g}", std::max(left, right) * 1e6)));
   }
   for (const auto& [i, detail] : found) suspect(samples[i], "out of line with its neighbours", detail);
 }
@@ -271,8 +274,9 @@ void SampleCollector::check_limit(std::vector<Merged>& samples, const OperatorKe
 }
 
 void SampleCollector::finish(oracle::SampleSink& sink) {
-  std::stable_sort(buckets_.begin(), buckets_.end(),
-                   [](const Bucket& a, const Bucket& b) { return std::pair(a.environment, a.key) < std::pair(b.environment, b.key); });
+  std::stable_sort(buckets_.begin(), buckets_.end(), [](const Bucket& a, const Bucket& b) {
+    return std::pair(a.environment, a.key) < std::pair(b.environment, b.key);
+  });
   const Bucket* previous = nullptr;
   for (Bucket& bucket : buckets_) {
     const oracle::Environment& environment = environments_[bucket.environment];
@@ -282,7 +286,8 @@ void SampleCollector::finish(oracle::SampleSink& sink) {
     std::vector<Merged> samples = merged(bucket, key);
     check_neighbours(samples, key);
     check_limit(samples, key, known_gpu(environment.gpu));
-    std::sort(samples.begin(), samples.end(), [](const Merged& a, const Merged& b) { return a.sample.point < b.sample.point; });
+    std::sort(samples.begin(), samples.end(),
+              [](const Merged& a, const Merged& b) { return a.sample.point < b.sample.point; });
     for (const Merged& merged : samples) {
       if (merged.sample.status == oracle::SampleStatus::kSuspect) ++report_->suspects;
       sink.sample(key, merged.sample);
@@ -292,7 +297,8 @@ void SampleCollector::finish(oracle::SampleSink& sink) {
     key_samples_[bucket.key] += samples.size();
     std::vector<Entry>().swap(bucket.entries);
   }
-  for (const oracle::Environment& environment : environments_) report_->environments.push_back(canonical_json(environment));
+  for (const oracle::Environment& environment : environments_)
+    report_->environments.push_back(canonical_json(environment));
   report_shared();
   *this = SampleCollector(*report_);
 }
@@ -302,8 +308,10 @@ void SampleCollector::report_shared() {
     if (key_samples_[i] == 0) continue;
     ++report_->signatures;
     if (key_models_[i].size() < 2) continue;
-    report_->shared.push_back({signature_of(keys_[i]).hex(), operation_text(keys_[i]),
-                               {key_models_[i].begin(), key_models_[i].end()}, key_samples_[i]});
+    report_->shared.push_back({signature_of(keys_[i]).hex(),
+                               operation_text(keys_[i]),
+                               {key_models_[i].begin(), key_models_[i].end()},
+                               key_samples_[i]});
   }
   std::sort(report_->shared.begin(), report_->shared.end(), [](const SharedOperator& a, const SharedOperator& b) {
     return std::tie(a.operation, a.signature) < std::tie(b.operation, b.signature);

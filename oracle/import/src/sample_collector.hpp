@@ -19,7 +19,9 @@ struct Timing {
   double median = 0, mean = 0, min = 0, std = 0, p10 = 0, p90 = 0;
   std::uint32_t count = 0;
 };
-inline Timing single(double seconds, std::uint32_t count = 1) { return {.median = seconds, .mean = seconds, .count = count}; }
+inline Timing single(double seconds, std::uint32_t count = 1) {
+  return {.median = seconds, .mean = seconds, .count = count};
+}
 
 // Points of oracle/sample.hpp.
 inline oracle::SamplePoint rows_point(std::uint64_t rows) { return {rows}; }
@@ -39,7 +41,10 @@ class SampleCollector {
 
   // --- where the next samples come from
   void begin_file(const std::string& shown);
-  void line(std::uint64_t line) { line_ = line; ++report_->rows; }
+  void line(std::uint64_t line) {
+    line_ = line;
+    ++report_->rows;
+  }
   void environment(const oracle::Environment& environment);
   void model(const std::string& name);
 

@@ -15,9 +15,9 @@ namespace {
 
 using Key = SampleCollector::Key;
 
-constexpr std::array kMlpOperators{"emb",        "input_layernorm", "attn_pre_proj", "attn_rope",
-                                   "attn_post_proj", "post_attention_layernorm", "mlp_up_proj", "mlp_act",
-                                   "mlp_down_proj", "add", "lm_head_linear"};
+constexpr std::array kMlpOperators{
+    "emb",         "input_layernorm", "attn_pre_proj", "attn_rope", "attn_post_proj", "post_attention_layernorm",
+    "mlp_up_proj", "mlp_act",         "mlp_down_proj", "add",       "lm_head_linear"};
 
 /// head_dim of a table that gives only the embedding's width: a known model's, else the quotient that Vidur takes.
 std::uint64_t head_dim(const std::optional<oracle::ModelConfig>& config, std::uint64_t hidden, std::uint64_t heads) {
@@ -30,7 +30,9 @@ std::uint64_t head_dim(const std::optional<oracle::ModelConfig>& config, std::ui
 class RowSetting {
  public:
   RowSetting(const CsvTable& table, const VidurSetting& setting, ImportContext& context)
-      : setting_(setting), context_(context), precision_(table.find("profiling_precision")),
+      : setting_(setting),
+        context_(context),
+        precision_(table.find("profiling_precision")),
         measurement_(table.find("measurement_type")) {
     if (!setting.environment_by_row || !measurement_) context.collector.environment(setting.environment);
   }
@@ -71,11 +73,15 @@ std::uint64_t share(std::uint64_t whole, std::uint64_t parts) { return std::max<
 }  // namespace
 
 TimeStats::TimeStats(const CsvTable& table, const std::string& name)
-    : min(table.find("time_stats." + name + ".min")), max(table.find("time_stats." + name + ".max")),
-      mean(table.find("time_stats." + name + ".mean")), median(table.find("time_stats." + name + ".median")),
-      std(table.find("time_stats." + name + ".std")), count(table.find("time_stats." + name + ".count")) {}
+    : min(table.find("time_stats." + name + ".min")),
+      max(table.find("time_stats." + name + ".max")),
+      mean(table.find("time_stats." + name + ".mean")),
+      median(table.find("time_stats." + name + ".median")),
+      std(table.find("time_stats." + name + ".std")),
+      count(table.find("time_stats." + name + ".count")) {}
 
-std::optional<Timing> TimeStats::read(const CsvTable& table, SampleCollector& collector, const std::string& name) const {
+std::optional<Timing> TimeStats::read(const CsvTable& table, SampleCollector& collector,
+                                      const std::string& name) const {
   const auto main = median ? median : mean;
   if (table.cell(*main).empty()) return std::nullopt;
   const auto figure = [&](const std::optional<std::size_t>& column) {
@@ -99,9 +105,11 @@ std::map<std::string, oracle::OperatorKey> vidur_operators(const VidurShape& sha
   const std::uint64_t tp = shape.tensor_parallel, dim = head_dim(config, shape.hidden, shape.heads);
   const std::uint64_t heads = share(shape.heads, tp), kv_heads = share(shape.kv_heads, tp);
   const std::uint64_t width = share(shape.intermediate, tp);
-  const bool qkv_bias = config && config->qkv_bias, out_bias = config && config->output_bias, mlp_bias = config && config->mlp_bias;
-  const oracle::OperatorKey norm = config && config->layer_norm ? oracle::layer_norm_key(dtype, shape.hidden, config->norm_bias)
-                                                               : oracle::rms_norm_key(dtype, shape.hidden, false);
+  const bool qkv_bias = config && config->qkv_bias, out_bias = config && config->output_bias,
+             mlp_bias = config && config->mlp_bias;
+  const oracle::OperatorKey norm = config && config->layer_norm
+                                       ? oracle::layer_norm_key(dtype, shape.hidden, config->norm_bias)
+                                       : oracle::rms_norm_key(dtype, shape.hidden, false);
   const std::uint64_t rotary = config && config->rotary_dim > 0 ? config->rotary_dim : dim;
   return {
       {"emb", oracle::embedding_key(dtype, share(shape.vocabulary, tp), shape.hidden)},
@@ -121,9 +129,10 @@ std::map<std::string, oracle::OperatorKey> vidur_operators(const VidurShape& sha
 void read_vidur_mlp(const ProfileFile& file, ImportContext& context, const VidurSetting& setting) {
   CsvTable table(file.path);
   SampleCollector& collector = context.collector;
-  const std::vector<std::size_t> columns{table.column("n_head"), table.column("n_kv_head"), table.column("n_embd"),
-                                         table.column("n_expanded_embd"), table.column("vocab_size"),
-                                         table.column("num_tensor_parallel_workers"), table.column("num_tokens")};
+  const std::vector<std::size_t> columns{table.column("n_head"),     table.column("n_kv_head"),
+                                         table.column("n_embd"),     table.column("n_expanded_embd"),
+                                         table.column("vocab_size"), table.column("num_tensor_parallel_workers"),
+                                         table.column("num_tokens")};
   const auto gated = table.column("use_gated_mlp");
   std::vector<std::pair<std::string, TimeStats>> operators;
   for (const char* name : kMlpOperators)
@@ -150,7 +159,8 @@ void read_vidur_mlp(const ProfileFile& file, ImportContext& context, const Vidur
     for (std::size_t i = 0; i + 1 < columns.size(); ++i) text.append("/").append(std::to_string(n[i]));
     auto& keys = shapes[text];
     if (keys.empty()) {
-      const auto by_name = vidur_operators({n[0], n[1], n[2], n[3], n[4], n[5], table.cell(gated) == "True"}, dtype, setting.config);
+      const auto by_name =
+          vidur_operators({n[0], n[1], n[2], n[3], n[4], n[5], table.cell(gated) == "True"}, dtype, setting.config);
       for (const auto& [name, stats] : operators) keys.push_back(collector.key(by_name.at(name)));
     }
     for (std::size_t i = 0; i < operators.size(); ++i)
@@ -162,12 +172,14 @@ void read_vidur_mlp(const ProfileFile& file, ImportContext& context, const Vidur
 void read_vidur_attention(const ProfileFile& file, ImportContext& context, const VidurSetting& setting) {
   CsvTable table(file.path);
   SampleCollector& collector = context.collector;
-  const std::vector<std::size_t> columns{table.column("n_embd"), table.column("n_q_head"), table.column("n_kv_head"),
-                                         table.column("num_tensor_parallel_workers"), table.column("batch_size"),
-                                         table.column("prefill_chunk_size"), table.column("kv_cache_size")};
+  const std::vector<std::size_t> columns{table.column("n_embd"),       table.column("n_q_head"),
+                                         table.column("n_kv_head"),    table.column("num_tensor_parallel_workers"),
+                                         table.column("batch_size"),   table.column("prefill_chunk_size"),
+                                         table.column("kv_cache_size")};
   const auto is_prefill = table.column("is_prefill"), backend = table.column("attention_backend");
-  const auto block = table.find("block_size"), equal = table.find("equal_seq_len"), mixed = table.find("is_mixed_batch"),
-             longest = table.find("max_seq_len"), shortest = table.find("min_seq_len"), true_mixed = table.find("is_true_mixed_batch");
+  const auto block = table.find("block_size"), equal = table.find("equal_seq_len"),
+             mixed = table.find("is_mixed_batch"), longest = table.find("max_seq_len"),
+             shortest = table.find("min_seq_len"), true_mixed = table.find("is_true_mixed_batch");
   const TimeStats prefill(table, "attn_prefill"), decode(table, "attn_decode"), save(table, "attn_kv_cache_save");
   if (TimeStats(table, "attn_input_reshape").present())
     context.skip(file.shown + " columns attn_input_reshape, attn_output_reshape", "views, no work of their own");
@@ -182,10 +194,12 @@ void read_vidur_attention(const ProfileFile& file, ImportContext& context, const
       collector.drop("not a count", "no heads, workers or sequences");
       continue;
     }
-    const bool ragged = (mixed && table.cell(*mixed) == "True" && longest && shortest && table.cell(*longest) != table.cell(*shortest)) ||
+    const bool ragged = (mixed && table.cell(*mixed) == "True" && longest && shortest &&
+                         table.cell(*longest) != table.cell(*shortest)) ||
                         (true_mixed && table.cell(*true_mixed) == "True");
     if (ragged) {
-      collector.drop("a ragged batch, which a point cannot hold", equal ? table.cell(equal.value()) : std::string_view("different lengths"));
+      collector.drop("a ragged batch, which a point cannot hold",
+                     equal ? table.cell(equal.value()) : std::string_view("different lengths"));
       continue;
     }
     const std::string dtype = row.dtype(table);
@@ -193,12 +207,14 @@ void read_vidur_attention(const ProfileFile& file, ImportContext& context, const
     const std::string block_text(block ? table.cell(*block) : std::string_view("16"));
     std::string shape = dtype + "/" + block_text + "/" + std::string(table.cell(backend));
     for (std::size_t i = 0; i < 4; ++i) shape.append("/").append(std::to_string(n[i]));
-    const oracle::AttentionWork work{.heads = share(n[1], n[3]), .kv_heads = share(n[2], n[3]),
+    const oracle::AttentionWork work{.heads = share(n[1], n[3]),
+                                     .kv_heads = share(n[2], n[3]),
                                      .head_dim = head_dim(setting.config, n[0], n[1]),
                                      .block_size = static_cast<std::uint32_t>(whole_number(block_text).value_or(16))};
     const Key key = cache.get(shape, [&] {
-      const std::string family = context.options.backend.empty() ? family_word(table.cell(backend), setting.environment.gpu)
-                                                                 : context.options.backend;
+      const std::string family = context.options.backend.empty()
+                                     ? family_word(table.cell(backend), setting.environment.gpu)
+                                     : context.options.backend;
       return collector.key(oracle::attention_key(dtype, cache_dtype, work, family));
     });
     const bool is_chunk = table.cell(is_prefill) == "True";

@@ -30,7 +30,7 @@ struct ExportReport {
   std::vector<std::string> files;                ///< written, below the folder
   std::uint64_t rows = 0;
   std::map<std::string, std::uint64_t> left_out; ///< samples that were not written, by reason
-  std::vector<std::string> missing;              ///< operators that nobody measured: their columns or rows are absent
+  std::vector<std::string> missing;  ///< operators that nobody measured: their columns or rows are absent
   std::vector<std::string> notes;
   std::string text() const;
 };
@@ -43,9 +43,9 @@ struct ExportFormat {
 std::span<const ExportFormat> export_formats();
 
 /// Writes the files that a simulator reads as its own profile, below `directory`. Reading them again with
-/// `import_profile` gives the same samples, as far as the layout can hold them: what it cannot is counted in `left_out`.
-/// Files of the same name are replaced. Throws ImportError if the format or the model is unknown, nothing fits, or a file
-/// cannot be written.
+/// `import_profile` gives the same samples, as far as the layout can hold them: what it cannot is counted in
+/// `left_out`. Files of the same name are replaced. Throws ImportError if the format or the model is unknown, nothing
+/// fits, or a file cannot be written.
 ExportReport export_profile(std::string_view format, const oracle::SampleSource& source, const ExportOptions& options,
                             const std::filesystem::path& directory);
 

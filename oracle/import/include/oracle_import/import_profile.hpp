@@ -15,12 +15,12 @@ namespace dooly::import_ {
 /// What a profile does not say, or says wrongly. Empty or 0: as the files, their place and their format say; what stays
 /// unknown and matters is an ImportError that names the option.
 struct ImportOptions {
-  std::string gpu{};       ///< name in the GPU table where it has one
-  std::string engine{};    ///< NAME=VERSION, e.g. vllm=0.19.0
-  std::string model{};     ///< shipped name, or path of a config.json
-  std::string dtype{};     ///< of weights and activations that the profile calls 16-bit
+  std::string gpu{};  ///< name in the GPU table where it has one
+  std::string engine{};  ///< NAME=VERSION, e.g. vllm=0.19.0
+  std::string model{};  ///< shipped name, or path of a config.json
+  std::string dtype{};  ///< of weights and activations that the profile calls 16-bit
   std::string kv_dtype{};
-  std::string backend{};   ///< family of attention: fa2, fa3, flashinfer, ...
+  std::string backend{};  ///< family of attention: fa2, fa3, flashinfer, ...
   std::string topology{};  ///< of collectives
   std::string driver{}, cuda{};
   std::uint32_t tensor_parallel = 0;
@@ -30,7 +30,7 @@ struct ImportOptions {
 struct ImportFormat {
   std::string_view name;
   std::string_view purpose;  ///< one line
-  std::string_view files;    ///< file names it takes
+  std::string_view files;  ///< file names it takes
 };
 
 /// Sorted by name. docs/importing.md has a table for each: which operator a foreign column stands for.
