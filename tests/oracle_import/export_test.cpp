@@ -108,7 +108,7 @@ TEST(ExportVidur, ReadsBackAsTheSameSamples) {
           "2.2,2.4,2.3,2.3,0.1,,,,,,4096,32,32,16,1,4096,1,512,1024,True,AttentionBackend.FLASH_ATTENTION\n"
           ",,,,,0.014,0.016,0.0145,0.015,0.001,4096,32,32,16,1,4096,4,0,64,False,AttentionBackend.FLASH_ATTENTION\n");
   folder.write("network/a100_dgx/all_reduce.csv",
-               "," + stats("all_reduce") +
+               std::string(",") + stats("all_reduce") +
                    "rank,num_workers,size,collective,devices_per_node,max_devices_per_node\n0,0.03,0.07,0.05,0.043,0."
                    "01,0,2,2048,all_reduce,2,8\n");
   MemorySamples first;

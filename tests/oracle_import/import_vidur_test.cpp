@@ -64,7 +64,7 @@ TEST(Vidur, AttentionOfPrefillChunksAndDecodes) {
 TEST(Vidur, CollectivesByTheLinksOfTheirRanks) {
   const ProfileFolder folder;
   folder.write("network/a100_pairwise_nvlink/all_reduce.csv",
-               "," + stats("all_reduce") +
+               std::string(",") + stats("all_reduce") +
                    "rank,num_workers,size,collective,devices_per_node,max_devices_per_node\n"
                    "0,0.03,0.07,0.05,0.043,0.01,0,2,2048,all_reduce,1,4\n"
                    "1,0.03,0.07,0.05,0.02,0.01,0,4,2048,all_reduce,4,4\n");
