@@ -99,10 +99,10 @@ std::string coverage_text(const StepPlan& plan, const StoreCoverage& coverage) {
       lacking.insert(entry.name);
     }
   }
-  std::string text = fmt::format("the store answers {} of {} operators", own + by_module, plan.entries.size());
+  std::string text = fmt::format("the store has samples of {} of {} operators", own + by_module, plan.entries.size());
   if (by_module > 0) text += fmt::format(", {} of them as part of a module", by_module);
   if (!lacking.empty()) {
-    text.append("; it lacks: ").append(listed(std::vector<std::string>(lacking.begin(), lacking.end())));
+    text.append("; none of: ").append(listed(std::vector<std::string>(lacking.begin(), lacking.end())));
   }
   return text + "\n";
 }

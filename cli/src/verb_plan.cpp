@@ -132,11 +132,13 @@ Command plan_command() {
   command.details =
       "Lists what one GPU runs in a step: each operator with its count, what its time follows (tokens, sampled rows, "
       "the\n"
-      "batch's attention, routing, bytes), FLOPs and bytes of one run, and the signature under which a store holds its\n"
+      "batch's attention, routing, bytes), FLOPs and bytes of one run, and the signature under which a store holds "
+      "its\n"
       "measurements. With --store, how many samples that store has of each. Attention: FLOPs for each pair of tokens "
       "that\n"
       "attend (prefill/decode where they differ), bytes of one cached token.\n";
-  command.arguments = {{"CONFIG", "a shipped model (dooly list models) or a path to a config.json", &arguments->config}};
+  command.arguments = {
+      {"CONFIG", "a shipped model (dooly list models) or a path to a config.json", &arguments->config}};
   std::vector<std::string> backends;
   for (const std::string_view name : oracle::plan_backends()) backends.emplace_back(name);
   command.options = {

@@ -89,10 +89,14 @@ void read_quantization(const ConfigFields& fields, ModelConfig& model) {
 
 void read_activation(const ConfigFields& fields, const ModelFamily& family, ModelConfig& model) {
   using Activation = ModelConfig::Activation;
-  constexpr std::pair<std::string_view, Activation> kNames[] = {
-      {"silu", Activation::kSilu},          {"swish", Activation::kSilu},       {"gelu", Activation::kGelu},
-      {"gelu_tanh", Activation::kGeluTanh}, {"gelu_pytorch_tanh", Activation::kGeluTanh},
-      {"gelu_new", Activation::kGeluNew},   {"gelu_fast", Activation::kGeluNew}, {"relu", Activation::kRelu}};
+  constexpr std::pair<std::string_view, Activation> kNames[] = {{"silu", Activation::kSilu},
+                                                                {"swish", Activation::kSilu},
+                                                                {"gelu", Activation::kGelu},
+                                                                {"gelu_tanh", Activation::kGeluTanh},
+                                                                {"gelu_pytorch_tanh", Activation::kGeluTanh},
+                                                                {"gelu_new", Activation::kGeluNew},
+                                                                {"gelu_fast", Activation::kGeluNew},
+                                                                {"relu", Activation::kRelu}};
   const std::string name = fields.text_or(
       "hidden_activation",
       fields.text_or("hidden_act", fields.text_or("activation_function", std::string(family.activation))));
@@ -102,7 +106,8 @@ void read_activation(const ConfigFields& fields, const ModelFamily& family, Mode
       return;
     }
   }
-  fields.fail("hidden_act", fmt::format("'{}' is not supported; known: silu, gelu, gelu_pytorch_tanh, gelu_new, relu", name));
+  fields.fail("hidden_act",
+              fmt::format("'{}' is not supported; known: silu, gelu, gelu_pytorch_tanh, gelu_new, relu", name));
 }
 
 ModelConfig read_common(const ConfigFields& fields, const ModelFamily& family, LayerRules& rules) {

@@ -126,8 +126,7 @@ OperatorKey sample_key(std::string_view dtype, std::uint64_t vocabulary) {
 }
 
 OperatorKey qk_norm_key(std::string_view dtype, const QkNormWork& work) {
-  OperatorKey key =
-      token_key("qk_norm", {std::string(dtype)}, {work.heads, work.kv_heads, work.head_dim}, "vllm-c");
+  OperatorKey key = token_key("qk_norm", {std::string(dtype)}, {work.heads, work.kv_heads, work.head_dim}, "vllm-c");
   set_flag(key, "across_heads", work.across_heads);
   set_flag(key, "layer_norm", work.layer_norm);
   set_flag(key, "values", work.values);
@@ -176,10 +175,10 @@ OperatorKey mla_attention_key(std::string_view q, std::string_view cache, const 
 
 OperatorKey mla_module_key(std::string_view dtype, std::string_view weight, std::string_view cache,
                            std::uint64_t hidden, const MlaWork& work, std::string_view family) {
-  OperatorKey key = token_key("mla_module", {std::string(dtype), std::string(weight), std::string(cache)},
-                              {hidden, work.heads, work.q_lora_rank, work.kv_lora_rank, work.qk_nope_dim,
-                               work.qk_rope_dim, work.v_dim},
-                              family);
+  OperatorKey key = token_key(
+      "mla_module", {std::string(dtype), std::string(weight), std::string(cache)},
+      {hidden, work.heads, work.q_lora_rank, work.kv_lora_rank, work.qk_nope_dim, work.qk_rope_dim, work.v_dim},
+      family);
   key.request_dims = {"batch"};
   return key;
 }

@@ -49,16 +49,14 @@ PlanEntry& PlanBuilder::linear(std::string_view name, std::uint32_t count, const
 }
 
 void PlanBuilder::bmm(std::string_view name, std::uint32_t count, Binding binding, double batch, double k, double n) {
-  PlanEntry& entry =
-      add(name, count, binding, bmm_key({dtype_, dtype_, dtype_}, whole(batch), whole(k), whole(n)));
+  PlanEntry& entry = add(name, count, binding, bmm_key({dtype_, dtype_, dtype_}, whole(batch), whole(k), whole(n)));
   entry.flops_per_token = 2 * batch * k * n;
   entry.weight_bytes = batch * k * n * element_;
   entry.bytes_per_token = batch * (k + n) * element_;
 }
 
 void PlanBuilder::embedding(std::string_view name, double rows, double hidden) {
-  PlanEntry& entry =
-      add(name, 1, Binding::kTokens, embedding_key(dtype_, whole(rows), whole(hidden)));
+  PlanEntry& entry = add(name, 1, Binding::kTokens, embedding_key(dtype_, whole(rows), whole(hidden)));
   entry.bytes_per_token = 2 * hidden * element_;
 }
 
@@ -79,14 +77,12 @@ void PlanBuilder::qk_norm(std::uint32_t count, const QkNormWork& work) {
 
 void PlanBuilder::rope(std::string_view name, std::uint32_t count, double heads, double kv_heads, double rotary,
                        bool interleaved) {
-  add(name, count, Binding::kTokens,
-      rope_key(dtype_, whole(heads), whole(kv_heads), whole(rotary), interleaved))
+  add(name, count, Binding::kTokens, rope_key(dtype_, whole(heads), whole(kv_heads), whole(rotary), interleaved))
       .bytes_per_token = 2 * (heads + kv_heads) * rotary * element_;
 }
 
 void PlanBuilder::kv_write(std::uint32_t count, double kv_heads, double head_dim) {
-  add("kv_write", count, Binding::kTokens,
-      kv_write_key(dtype_, cache_, whole(kv_heads), whole(head_dim), block_size_))
+  add("kv_write", count, Binding::kTokens, kv_write_key(dtype_, cache_, whole(kv_heads), whole(head_dim), block_size_))
       .bytes_per_token = 2 * kv_heads * head_dim * (element_ + cache_element_);
 }
 
@@ -130,12 +126,13 @@ void PlanBuilder::experts(std::uint32_t count, const Format& weight, const Exper
   const double width = static_cast<double>(work.intermediate);
   const double up = (work.gated ? 2 : 1) * width;
   const double local = static_cast<double>(work.local_experts);
-  const double hits = static_cast<double>(work.top_k) * local / static_cast<double>(std::max(work.experts, work.local_experts));
+  const double hits =
+      static_cast<double>(work.top_k) * local / static_cast<double>(std::max(work.experts, work.local_experts));
   entry.flops_per_token = 2 * hidden * (up + width) * hits;
   entry.weight_bytes = local * (hidden * (up + width) * weight.bytes + (work.bias ? (up + hidden) * element_ : 0));
   // Both products, the activation between them, and the weighted sum.
-  entry.bytes_per_token = ((hidden + up) + (up + width) + (width + hidden)) * hits * element_ +
-                          (hits + 1) * hidden * element_;
+  entry.bytes_per_token =
+      ((hidden + up) + (up + width) + (width + hidden)) * hits * element_ + (hits + 1) * hidden * element_;
   entry.rows_per_token = rows_per_token;
 }
 

@@ -204,7 +204,8 @@ class Planner {
   void add_head() {
     const double rows = double(padded_vocabulary(model_)) / tp_;
     build_.norm("final_norm", 1, model_, model_.hidden, model_.residual == ModelConfig::Residual::kFused);
-    build_.linear("lm_head", 1, build_.plain(), model_.hidden, rows, model_.lm_head_bias).binding = Binding::kLogitsRows;
+    build_.linear("lm_head", 1, build_.plain(), model_.hidden, rows, model_.lm_head_bias).binding =
+        Binding::kLogitsRows;
     if (tp_ > 1) build_.collective("logits_gather", "all_gather", 1, tp_, rows * build_.element(), true);
     if (model_.logits_soft_cap > 0) build_.elementwise("logits_soft_cap", "soft_cap", 1, model_.vocabulary);
     build_.sample(model_.vocabulary);
@@ -375,9 +376,8 @@ class Planner {
     key_norm.layer_norm = key_norm.norm_bias = true;
     build_.norm("index_k_norm", 1, key_norm, mla.index_dim, false);
     build_.rope("index_rope", 1, mla.index_heads, 1, mla.qk_rope_dim, false);
-    const double key_bytes =
-        kv_bytes_per_token(model_, layer, tp_, kv_dtype_) -
-        (double(mla.kv_lora_rank) + mla.qk_rope_dim) * build_.cache_element();
+    const double key_bytes = kv_bytes_per_token(model_, layer, tp_, kv_dtype_) -
+                             (double(mla.kv_lora_rank) + mla.qk_rope_dim) * build_.cache_element();
     build_.attention("mla_index", 1,
                      mla_index_key("fp8", "fp8", mla.index_heads, mla.index_dim, mla.index_top_k, settings_.block_size),
                      2 * width, 2 * width, key_bytes);
@@ -386,10 +386,9 @@ class Planner {
   void add_module(const MlaWork& work) {
     PlanModule module;
     module.name = "mla_module";
-    module.key =
-        mla_module_key(build_.dtype(), linear_.name, build_.cache(), model_.hidden, work, latent_family());
-    module.replaces = {"kv_a_norm", "rope", "kv_write", "kv_b_proj", "absorbed_k_proj", "mla_attention",
-                       "absorbed_v_proj", "o_proj"};
+    module.key = mla_module_key(build_.dtype(), linear_.name, build_.cache(), model_.hidden, work, latent_family());
+    module.replaces = {"kv_a_norm",       "rope",          "kv_write",        "kv_b_proj",
+                       "absorbed_k_proj", "mla_attention", "absorbed_v_proj", "o_proj"};
     if (work.q_lora_rank > 0) {
       module.replaces.insert(module.replaces.begin(), {"qkv_a_proj", "q_a_norm", "q_b_proj"});
     } else {

@@ -16,7 +16,7 @@ using Json = nlohmann::json;  // sorts its members
 
 constexpr int kVersion = 1;
 
-constexpr std::array kBindings{Binding::kTokens,     Binding::kLogitsRows,    Binding::kAttention,  Binding::kExperts,
+constexpr std::array kBindings{Binding::kTokens,     Binding::kLogitsRows,    Binding::kAttention,   Binding::kExperts,
                                Binding::kCollective, Binding::kPrefillTokens, Binding::kDecodeTokens};
 
 [[noreturn]] void fail(const std::string& where, const std::string& what) {
@@ -71,9 +71,7 @@ class Members {
     if (!(number >= 0) || !std::isfinite(number)) fail(path(name), "must be a number of at least 0");
     return number;
   }
-  double number_or(const char* name, double fallback) const {
-    return object_.contains(name) ? number(name) : fallback;
-  }
+  double number_or(const char* name, double fallback) const { return object_.contains(name) ? number(name) : fallback; }
 
   template <std::unsigned_integral T>
   T count(const char* name, T least = 0) const {

@@ -104,9 +104,10 @@ constexpr std::uint32_t kScaleBlock = 128;
 
 void must_keep_scale_blocks(const ModelConfig& model, std::uint32_t tp, const char* what, std::uint32_t width) {
   if (!model.block_scales || width / tp % kScaleBlock == 0) return;
-  throw OracleError(fmt::format(
-      "model {}: tensor parallel size {} leaves width {} of {} to a GPU, which its quantisation blocks of {} do not divide",
-      model.name, tp, width / tp, what, kScaleBlock));
+  throw OracleError(
+      fmt::format("model {}: tensor parallel size {} leaves width {} of {} to a GPU, which its quantisation blocks of "
+                  "{} do not divide",
+                  model.name, tp, width / tp, what, kScaleBlock));
 }
 
 void must_divide(const ModelConfig& model, std::uint32_t tp, const char* what, std::uint32_t value) {

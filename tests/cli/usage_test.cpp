@@ -84,7 +84,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Mistake{{"rnu"},
                 "dooly: unknown verb, got 'rnu'; did you mean 'run'; allowed: run, init, check, explain, list, schema, "
-                "workload, new, study, report, plan, predict, serve-oracle, store, profile, validate; see 'dooly "
+                "workload, new, plan, study, report, predict, serve-oracle, store, profile, validate; see 'dooly "
                 "--help'"},
         Mistake{{"run", "x.yaml", "--frce"},
                 "dooly run: unknown option, got '--frce'; did you mean '--force'; " + kRunOptions},

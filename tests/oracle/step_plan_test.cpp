@@ -473,9 +473,9 @@ TEST(PlanData, EveryConfigPlansWithAllItsParametersOrIsRefusedByName) {
     if (tables == 2) parameters -= double(model.vocabulary) * model.hidden;
     EXPECT_EQ(static_cast<std::uint64_t>(parameters), parameter_count(model));
     EXPECT_EQ(plan.parameters, parameter_count(model));
-    EXPECT_DOUBLE_EQ(plan.kv_bytes_per_token,
-                     kv_cache_layout(model, 1, model.dtype == DType::kFloat32 ? DType::kBfloat16 : model.dtype, 16)
-                         .bytes_per_token);
+    EXPECT_DOUBLE_EQ(
+        plan.kv_bytes_per_token,
+        kv_cache_layout(model, 1, model.dtype == DType::kFloat32 ? DType::kBfloat16 : model.dtype, 16).bytes_per_token);
     const std::string text = plan_json(plan);
     EXPECT_EQ(plan_json(parse_plan(text)), text);
     ++planned;

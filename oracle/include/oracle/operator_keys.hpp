@@ -8,8 +8,8 @@
 
 namespace dooly::oracle {
 
-// One function per kind of docs/operator-keys.md. Sizes are those of one GPU; attributes at their defaults are left out.
-// An empty `family` means the one that the page names for the types.
+// One function per kind of docs/operator-keys.md. Sizes are those of one GPU; attributes at their defaults are left
+// out. An empty `family` means the one that the page names for the types.
 
 struct LinearTypes {
   std::string input, weight, output;
@@ -38,7 +38,8 @@ OperatorKey qk_norm_key(std::string_view dtype, const QkNormWork& work);
 OperatorKey activation_key(std::string_view kind, std::string_view dtype, std::uint64_t width,
                            std::string_view approximate = "none");
 /// add, sigmoid_mul, soft_cap: one pass over rows of `width`.
-OperatorKey elementwise_key(std::string_view kind, std::string_view dtype, std::uint64_t width, std::uint32_t terms = 2);
+OperatorKey elementwise_key(std::string_view kind, std::string_view dtype, std::uint64_t width,
+                            std::uint32_t terms = 2);
 
 struct AttentionWork {
   std::uint64_t heads = 0, kv_heads = 0, head_dim = 0;
@@ -50,7 +51,8 @@ struct AttentionWork {
   std::uint32_t block_size = 16;
 };
 /// `family`: fa3, fa2, flashinfer, triton, ...
-OperatorKey attention_key(std::string_view q, std::string_view cache, const AttentionWork& work, std::string_view family);
+OperatorKey attention_key(std::string_view q, std::string_view cache, const AttentionWork& work,
+                          std::string_view family);
 
 struct MlaWork {
   std::uint64_t heads = 0, q_lora_rank = 0, kv_lora_rank = 0, qk_nope_dim = 0, qk_rope_dim = 0, v_dim = 0;
@@ -59,8 +61,8 @@ struct MlaWork {
   std::uint32_t block_size = 16;
 };
 OperatorKey mla_attention_key(std::string_view q, std::string_view cache, const MlaWork& work, std::string_view family);
-OperatorKey mla_module_key(std::string_view dtype, std::string_view weight, std::string_view cache, std::uint64_t hidden,
-                           const MlaWork& work, std::string_view family);
+OperatorKey mla_module_key(std::string_view dtype, std::string_view weight, std::string_view cache,
+                           std::uint64_t hidden, const MlaWork& work, std::string_view family);
 OperatorKey mla_index_key(std::string_view q, std::string_view cache, std::uint64_t heads, std::uint64_t dim,
                           std::uint64_t top_k, std::uint32_t block_size = 16);
 

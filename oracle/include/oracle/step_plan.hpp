@@ -41,7 +41,8 @@ struct PlanEntry {
                                      ///< data-parallel ranks)
 };
 
-/// An operation that stands for several entries of each of `count` layers; tables that hold nothing finer can answer it.
+/// An operation that stands for several entries of each of `count` layers; tables that hold nothing finer can answer
+/// it.
 struct PlanModule {
   std::string name;
   OperatorKey key;
@@ -53,22 +54,22 @@ struct PlanModule {
 /// What one pipeline stage computes in a step; layers that differ stay distinct entries.
 struct StepPlan {
   std::string model;
-  std::string backend;           ///< attention back end
+  std::string backend;  ///< attention back end
   std::string dtype, kv_dtype;
   std::uint32_t tensor_parallel = 1, pipeline_parallel = 1, expert_parallel = 1, stage = 0;
   std::uint32_t block_size = 16;
   std::uint32_t first_layer = 0, dense_layers = 0, moe_layers = 0;  ///< of this stage
-  std::vector<PlanEntry> entries;     ///< in order of first appearance; equal ones of several layers are one
+  std::vector<PlanEntry> entries;  ///< in order of first appearance; equal ones of several layers are one
   std::vector<PlanModule> modules;
-  std::uint64_t parameters = 0;       ///< of this stage's layers, embedding and head, unsplit, as published: stages
-                                      ///< add up to parameter_count()
+  std::uint64_t parameters = 0;  ///< of this stage's layers, embedding and head, unsplit, as published: stages
+                                 ///< add up to parameter_count()
   double kv_bytes_per_token = 0;  ///< on one GPU of this stage
 };
 
 /// `expert_parallel` counts the GPUs that share the experts: 1 (each expert is split), or a multiple of
 /// `tensor_parallel` (vLLM splits over all tensor- and data-parallel ranks).
 struct PlanSettings {
-  std::string backend = "fa3";   ///< one of plan_backends(), or vLLM's names of them
+  std::string backend = "fa3";  ///< one of plan_backends(), or vLLM's names of them
   std::string dtype = "auto";
   std::string kv_dtype = "auto";
   std::uint32_t tensor_parallel = 1, pipeline_parallel = 1, expert_parallel = 1, stage = 0;
