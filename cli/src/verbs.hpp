@@ -15,6 +15,7 @@ Command list_command();
 Command workload_command();
 Command new_command();
 Command plan_command();
+Command store_command();
 /// Verbs that later versions bring; each says so.
 std::vector<Command> later_commands();
 

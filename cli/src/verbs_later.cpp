@@ -11,7 +11,6 @@ std::vector<Command> later_commands() {
       {"report", "the HTML report of one or several results"},
       {"predict", "asks the latency oracle about a batch"},
       {"serve-oracle", "answers such questions as JSON lines"},
-      {"store", "the store of measured operators"},
       {"profile", "measures a model's operators on a GPU"},
       {"validate", "runs scenarios against measurements"},
   };

@@ -73,12 +73,18 @@ TEST(Merge, UnitesAndReportsConflicts) {
     Listed two(records({test_sample(64), test_sample(128)}));
     Listed three(records({test_sample(8, 9e-6), test_sample(256)}));
     std::vector<Record> taken;
+    std::vector<std::size_t> from;
     std::vector<std::string> conflicts;
     const MergeCounts counts = merge(
-        {&one, &two, &three}, prefer, [&](const Record& record) { taken.push_back(record); },
+        {&one, &two, &three}, prefer,
+        [&](const Record& record, std::size_t input) {
+          taken.push_back(record);
+          from.push_back(input);
+        },
         [&](const Difference& difference) { conflicts.push_back(difference_text(difference)); });
     const double chosen = prefer == Prefer::kFirst ? 1.25e-5 : 9e-6;
     EXPECT_EQ(taken, records({test_sample(8, chosen), test_sample(64), test_sample(128), test_sample(256)}));
+    EXPECT_EQ(from, (std::vector<std::size_t>{0, 0, prefer == Prefer::kFirst ? 0u : 2u, 0, 1, 2}));
     EXPECT_EQ(counts.records, 6u);
     EXPECT_EQ(counts.shared, 3u);
     EXPECT_EQ(counts.conflicts, 1u);

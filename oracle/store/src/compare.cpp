@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <map>
 
 namespace dooly::store {
@@ -111,7 +112,7 @@ DiffCounts diff(RecordStream& left, RecordStream& right, const std::function<voi
 }
 
 MergeCounts merge(const std::vector<RecordStream*>& inputs, Prefer prefer,
-                  const std::function<void(const Record&)>& take,
+                  const std::function<void(const Record&, std::size_t input)>& take,
                   const std::function<void(const Difference&)>& report) {
   MergeCounts counts;
   Keys keys;
@@ -123,7 +124,6 @@ MergeCounts merge(const std::vector<RecordStream*>& inputs, Prefer prefer,
       if (!head.at_end() && (first == nullptr || compare_identity(head.record(), first->record()) < 0)) first = &head;
     if (first == nullptr) return counts;
     keys.see(first->record());
-    const Head* chosen = first;
     std::vector<Head*> same;
     bool conflict = false;
     for (Head& head : heads) {
@@ -133,11 +133,13 @@ MergeCounts merge(const std::vector<RecordStream*>& inputs, Prefer prefer,
       conflict = true;
       report({&first->record(), &head.record(), keys.of(first->record())});
     }
-    if (prefer == Prefer::kLast) chosen = same.back();
+    const Head* const preferred = prefer == Prefer::kFirst ? first : same.back();
+    const auto equal = [&](const Head* head) { return head->record() == preferred->record(); };
+    const Head* const chosen = *std::find_if(same.begin(), same.end(), equal);
     ++counts.records;
     counts.shared += same.size() > 1 && !conflict;
     counts.conflicts += conflict;
-    take(chosen->record());
+    take(chosen->record(), static_cast<std::size_t>(chosen - heads.data()));
     for (Head* head : same) head->advance();
   }
 }

@@ -1,4 +1,6 @@
 #include "oracle_store/portable_file.hpp"
+
+#include "oracle_store/record_set.hpp"
 #include "oracle_store/store_error.hpp"
 #include "portable_line.hpp"
 #include "zstd_file.hpp"
@@ -13,20 +15,12 @@
 #include <sstream>
 
 namespace dooly::store {
-namespace {
-
-struct ByIdentity {
-  bool operator()(const Record& left, const Record& right) const { return compare_identity(left, right) < 0; }
-};
-
-}  // namespace
-
 class PortableSink::Impl {
  public:
   explicit Impl(const std::filesystem::path& path) : path_(path), partial_path_(path.string() + ".partial") {
     if (std::filesystem::exists(path_)) {
       PortableReader reader(path_);
-      for (Record record; reader.next(record);) records_.insert(record);
+      for (Record record; reader.next(record);) records_.put(record);
     }
     if (std::filesystem::exists(partial_path_)) take_partial();
     partial_.reset(std::fopen(partial_path_.c_str(), "ab"));
@@ -34,22 +28,23 @@ class PortableSink::Impl {
   }
 
   void environment(const oracle::Environment& environment) {
-    environment_id_ = oracle::environment_id(environment);
-    take(EnvironmentRecord{environment_id_, environment});
+    records_.environment(environment);
+    save(EnvironmentRecord{records_.environment_id(), environment});
   }
 
   void sample(const oracle::OperatorKey& key, const oracle::Sample& sample) {
-    if (environment_id_.empty()) throw StoreError(path_.string() + ": a sample came before its environment");
     const oracle::Signature signature = oracle::signature_of(key);
-    const SampleRecord record{environment_id_, signature, sample};
-    if (const std::string fault = fault_of(sample); !fault.empty())
-      throw StoreError(fmt::format("{}: {}: {}", path_.string(), title(record, &key), fault));
-    take(KeyRecord{signature, key});
-    take(record);
+    try {
+      records_.sample(key, sample);
+    } catch (const StoreError& error) {
+      throw StoreError(path_.string() + ": " + error.what());
+    }
+    save(KeyRecord{signature, key});
+    save(SampleRecord{records_.environment_id(), signature, sample});
   }
 
   bool has(const oracle::OperatorKey& key, oracle::ClockRegime regime, const oracle::SamplePoint& point) const {
-    SampleRecord record{environment_id_, oracle::signature_of(key), {}};
+    SampleRecord record{records_.environment_id(), oracle::signature_of(key), {}};
     record.sample.regime = regime;
     record.sample.point = point;
     return records_.contains(record);
@@ -57,7 +52,8 @@ class PortableSink::Impl {
 
   std::uint64_t finish() {
     PortableWriter writer(path_);
-    for (const Record& record : records_) writer.write(record);
+    const auto stream = records_.stream(path_.string());
+    for (Record record; stream->next(record);) writer.write(record);
     const std::uint64_t written = writer.finish();
     partial_.reset();
     std::filesystem::remove(partial_path_);
@@ -79,35 +75,31 @@ class PortableSink::Impl {
     for (std::string line; std::getline(lines, line);) {
       ++number;
       try {
-        keep(parse_portable_line(line));
+        Record record = parse_portable_line(line);
+        if (!std::holds_alternative<SampleRecord>(record)) saved_.insert(line);
+        records_.put(std::move(record));
       } catch (const StoreError& error) {
         throw StoreDamaged(fmt::format("{}:{}: {}", partial_path_.string(), number, error.what()));
       }
     }
   }
 
-  void keep(Record record) {
-    const auto [at, is_new] = records_.insert(record);
-    if (is_new) return;
-    const auto hint = records_.erase(at);
-    records_.insert(hint, std::move(record));
-  }
-
-  void take(const Record& record) {
-    if (const auto known = records_.find(record); known != records_.end() && *known == record) return;
+  /// Appends a line that stays after a crash. Environments and keys once.
+  void save(const Record& record) {
+    const bool is_sample = std::holds_alternative<SampleRecord>(record);
     line_.clear();
     append_portable_line(line_, record);
+    if (!is_sample && !saved_.insert(line_).second) return;
     line_ += '\n';
-    if (std::fwrite(line_.data(), 1, line_.size(), partial_.get()) != line_.size() ||
-        std::fflush(partial_.get()) != 0 || ::fdatasync(::fileno(partial_.get())) != 0)
-      throw StoreError(partial_path_.string() + ": cannot be written: " + std::strerror(errno));
-    keep(record);
+    const bool written = std::fwrite(line_.data(), 1, line_.size(), partial_.get()) == line_.size() &&
+                         std::fflush(partial_.get()) == 0 && (!is_sample || ::fdatasync(::fileno(partial_.get())) == 0);
+    if (!written) throw StoreError(partial_path_.string() + ": cannot be written: " + std::strerror(errno));
   }
 
   std::filesystem::path path_, partial_path_;
   File partial_;
-  std::string environment_id_;  ///< of the samples that come
-  std::set<Record, ByIdentity> records_;
+  RecordSet records_;
+  std::set<std::string> saved_;  ///< environments and keys in the partial file
   std::string line_;
 };
 

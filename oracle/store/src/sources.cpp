@@ -225,32 +225,37 @@ std::unique_ptr<RecordStream> open_records(const std::filesystem::path& path) {
   return std::make_unique<PortableReader>(path);
 }
 
-std::uint64_t import_records(RecordStream& records, SignatureStore& store) {
+void BatchedWriter::put_waiting() {
+  if (!waiting_.empty()) store_.put_all(environment_id_, signature_, waiting_);
+  waiting_.clear();
+}
+
+void BatchedWriter::put(const Record& record) {
   constexpr std::size_t kBatch = 4096;
-  std::uint64_t count = 0;
-  SampleRecord series;  // of the samples that wait
-  std::vector<Sample> waiting;
-  const auto put_waiting = [&] {
-    if (!waiting.empty()) store.put_all(series.environment_id, series.signature, waiting);
-    waiting.clear();
-  };
-  for (Record record; records.next(record); ++count) {
-    const auto* sample = std::get_if<SampleRecord>(&record);
-    if (sample == nullptr) {
-      put_waiting();
-      store.put_record(record);
-      continue;
-    }
-    if (waiting.size() == kBatch || sample->environment_id != series.environment_id ||
-        sample->signature != series.signature) {
-      put_waiting();
-      series.environment_id = sample->environment_id;
-      series.signature = sample->signature;
-    }
-    waiting.push_back(sample->sample);
+  const auto* sample = std::get_if<SampleRecord>(&record);
+  if (sample == nullptr) {
+    put_waiting();
+    store_.put_record(record);
+    return;
   }
+  if (waiting_.size() == kBatch || sample->environment_id != environment_id_ || sample->signature != signature_) {
+    put_waiting();
+    environment_id_ = sample->environment_id;
+    signature_ = sample->signature;
+  }
+  waiting_.push_back(sample->sample);
+}
+
+void BatchedWriter::finish() {
   put_waiting();
-  store.sync();
+  store_.sync();
+}
+
+std::uint64_t import_records(RecordStream& records, SignatureStore& store) {
+  BatchedWriter writer(store);
+  std::uint64_t count = 0;
+  for (Record record; records.next(record); ++count) writer.put(record);
+  writer.finish();
   return count;
 }
 

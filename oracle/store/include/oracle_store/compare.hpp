@@ -36,8 +36,10 @@ struct MergeCounts {
 };
 
 /// Merges streams in order. Records of one identity that differ are a conflict: `report` gets the pair (the one from the
-/// earlier input as `left`), the result the one that `prefer` says.
+/// earlier input as `left`), the result the one that `prefer` says. `take` gets the records of the result, each with the
+/// number of the first input that holds it so.
 MergeCounts merge(const std::vector<RecordStream*>& inputs, Prefer prefer,
-                  const std::function<void(const Record&)>& take, const std::function<void(const Difference&)>& report);
+                  const std::function<void(const Record&, std::size_t input)>& take,
+                  const std::function<void(const Difference&)>& report);
 
 }  // namespace dooly::store

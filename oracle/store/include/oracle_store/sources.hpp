@@ -42,7 +42,24 @@ class StoreSink final : public oracle::SampleSink {
   std::string environment_id_;
 };
 
-/// Puts all records into the store, many at a time; returns their number.
+/// Puts records into a store, samples of one series many at a time.
+class BatchedWriter {
+ public:
+  explicit BatchedWriter(SignatureStore& store) : store_(store) {}
+  /// Records in order.
+  void put(const Record& record);
+  /// Puts what waits, and syncs.
+  void finish();
+
+ private:
+  void put_waiting();
+  SignatureStore& store_;
+  std::string environment_id_;
+  oracle::Signature signature_;
+  std::vector<oracle::Sample> waiting_;
+};
+
+/// Puts all records into the store; returns their number.
 std::uint64_t import_records(RecordStream& records, SignatureStore& store);
 
 }  // namespace dooly::store

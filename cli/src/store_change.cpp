@@ -1,0 +1,105 @@
+#include "store_change.hpp"
+
+#include "cli_error.hpp"
+#include "text.hpp"
+
+#include "oracle_store/compare.hpp"
+#include "oracle_store/portable_file.hpp"
+#include "oracle_store/signature_store.hpp"
+#include "oracle_store/sources.hpp"
+
+namespace dooly::cli {
+namespace {
+
+using store::SignatureStore;
+constexpr std::uint64_t kShown = 20;  // conflicts
+
+using Streams = std::vector<std::unique_ptr<store::RecordStream>>;
+
+std::vector<store::RecordStream*> pointers(const Streams& streams) {
+  std::vector<store::RecordStream*> all;
+  for (const auto& stream : streams) all.push_back(stream.get());
+  return all;
+}
+
+void nothing(const store::Difference&) {}
+
+/// Into a directory: only what it does not hold so already.
+std::uint64_t write_directory(const StoreChange& change, store::Prefer prefer) {
+  SignatureStore target = SignatureStore::open(change.target, SignatureStore::Mode::kCreate);
+  Streams streams;
+  if (change.adds) streams.push_back(target.records());
+  for (const RecordOpener& open : change.inputs) streams.push_back(open());
+  store::BatchedWriter writer(target);
+  std::uint64_t written = 0;
+  const auto take = [&](const store::Record& record, std::size_t input) {
+    if (change.adds && input == 0) return;
+    writer.put(record);
+    ++written;
+  };
+  store::merge(pointers(streams), prefer, take, nothing);
+  writer.finish();
+  streams.clear();
+  target.close();
+  return written;
+}
+
+std::uint64_t write_file(const StoreChange& change, Streams streams, store::Prefer prefer) {
+  store::PortableWriter writer(change.target);
+  store::merge(
+      pointers(streams), prefer, [&](const store::Record& record, std::size_t) { writer.write(record); }, nothing);
+  return writer.finish();
+}
+
+Streams open_all(const StoreChange& change) {
+  Streams streams;
+  if (change.adds && std::filesystem::exists(change.target)) streams.push_back(opener_of(change.target)());
+  for (const RecordOpener& open : change.inputs) streams.push_back(open());
+  return streams;
+}
+
+}  // namespace
+
+RecordOpener opener_of(const std::filesystem::path& path) {
+  return [path] {
+    if (!std::filesystem::exists(path)) throw UsageError(path.string() + ": no such store or file");
+    return store::open_records(path);
+  };
+}
+
+bool is_portable(const std::filesystem::path& path) {
+  if (std::filesystem::is_directory(path)) return false;
+  return std::filesystem::is_regular_file(path) || path.extension() == ".zst" || path.extension() == ".jsonl";
+}
+
+OnConflict parse_preference(const std::optional<std::string>& word, std::string_view first) {
+  if (!word) return OnConflict::kRefuse;
+  return *word == first ? OnConflict::kFirst : OnConflict::kLast;
+}
+
+ExitCode carry_out(const StoreChange& change, Terminal& terminal) {
+  const store::Prefer prefer = change.on_conflict == OnConflict::kLast ? store::Prefer::kLast : store::Prefer::kFirst;
+  std::uint64_t shown = 0;
+  const auto report = [&](const store::Difference& conflict) {
+    if (++shown <= kShown) terminal.print("conflict " + store::difference_text(conflict) + "\n");
+  };
+  const auto ignore = [](const store::Record&, std::size_t) {};
+  const store::MergeCounts counts = [&] {
+    const Streams streams = open_all(change);
+    return store::merge(pointers(streams), prefer, ignore, report);
+  }();
+  if (shown > kShown) terminal.print("... and " + with_commas(shown - kShown) + " more\n");
+  if (counts.conflicts > 0 && change.on_conflict == OnConflict::kRefuse) {
+    terminal.error(with_commas(counts.conflicts) + " conflicts, nothing was written; " + change.remedy);
+    return ExitCode::kJudgedBad;
+  }
+  const std::uint64_t written = is_portable(change.target) ? write_file(change, open_all(change), prefer)
+                                                           : write_directory(change, prefer);
+  std::string text = change.target.string() + ": " + with_commas(written) + " records written";
+  if (counts.shared > 0) text += ", " + with_commas(counts.shared) + " were there already, equal";
+  if (counts.conflicts > 0) text += ", " + with_commas(counts.conflicts) + " conflicts resolved";
+  terminal.note(text);
+  return ExitCode::kDone;
+}
+
+}  // namespace dooly::cli

@@ -1,0 +1,42 @@
+#pragma once
+
+#include "exit_code.hpp"
+#include "terminal.hpp"
+
+#include "oracle_store/record.hpp"
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dooly::cli {
+
+/// Records that can be read from the start as often as needed.
+using RecordOpener = std::function<std::unique_ptr<store::RecordStream>()>;
+/// Of a store directory or portable file. The path is looked at when it is opened.
+RecordOpener opener_of(const std::filesystem::path& path);
+
+/// By its name, or what is there already: a file in portable form, else a directory.
+bool is_portable(const std::filesystem::path& path);
+
+/// What to do where two inputs hold different records of one identity.
+enum class OnConflict { kRefuse, kFirst, kLast };
+/// `word`: of --prefer, `first` or another.
+OnConflict parse_preference(const std::optional<std::string>& word, std::string_view first);
+
+/// Writes the union of all records to `target`: what it holds already (`adds`: the first of the inputs) and `inputs`.
+/// Everything is read and checked before a byte is written. Conflicts are listed; unless a side is preferred nothing is
+/// written then, and the exit status is kJudgedBad.
+struct StoreChange {
+  std::filesystem::path target;
+  bool adds = false;
+  std::vector<RecordOpener> inputs = {};
+  OnConflict on_conflict = OnConflict::kRefuse;
+  std::string remedy = {};  ///< told after conflicts: which options resolve them
+};
+ExitCode carry_out(const StoreChange& change, Terminal& terminal);
+
+}  // namespace dooly::cli

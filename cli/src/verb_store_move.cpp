@@ -1,0 +1,186 @@
+#include "cli_error.hpp"
+#include "store_change.hpp"
+#include "text.hpp"
+#include "verb_store.hpp"
+
+#include "oracle_import/import_profile.hpp"
+#include "oracle_store/portable_file.hpp"
+#include "oracle_store/record_set.hpp"
+
+#include <charconv>
+#include <memory>
+
+namespace dooly::cli {
+namespace {
+
+constexpr const char* kOwnFormat = "dooly";
+
+std::vector<std::string> import_format_names() {
+  std::vector<std::string> names = {kOwnFormat};
+  for (const import_::ImportFormat& format : import_::import_formats()) names.emplace_back(format.name);
+  return names;
+}
+
+std::uint32_t number(const std::optional<std::string>& text, const char* option) {
+  if (!text) return 0;
+  std::uint32_t value = 0;
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
+  if (error != std::errc() || end != text->data() + text->size() || value == 0)
+    throw UsageError(std::string(option) + ": must be a positive number, got '" + *text + "'");
+  return value;
+}
+
+// --- import
+
+struct ImportArguments {
+  std::string store;
+  std::vector<std::string> inputs;
+  std::optional<std::string> format, prefer, gpu, engine, model, dtype, kv_dtype, backend, topology, driver, cuda, tp,
+      block_size;
+
+  import_::ImportOptions options() const {
+    return {.gpu = gpu.value_or(""),
+            .engine = engine.value_or(""),
+            .model = model.value_or(""),
+            .dtype = dtype.value_or(""),
+            .kv_dtype = kv_dtype.value_or(""),
+            .backend = backend.value_or(""),
+            .topology = topology.value_or(""),
+            .driver = driver.value_or(""),
+            .cuda = cuda.value_or(""),
+            .tensor_parallel = number(tp, "--tp"),
+            .block_size = number(block_size, "--block-size")};
+  }
+};
+
+/// Reads foreign profiles into memory; what became of them goes to stdout.
+RecordOpener read_profiles(const ImportArguments& arguments, Terminal& terminal) {
+  const auto records = std::make_shared<store::RecordSet>();
+  for (const std::string& input : arguments.inputs) {
+    try {
+      const import_::ImportReport report =
+          import_::import_profile(*arguments.format, input, arguments.options(), *records);
+      terminal.print(report.text());
+    } catch (const import_::ImportError& error) {
+      throw UsageError(error.what());
+    }
+  }
+  const std::string name = arguments.inputs.front();
+  return [records, name] { return records->stream(name); };
+}
+
+ExitCode import_into_store(const ImportArguments& arguments, Terminal& terminal) {
+  StoreChange change{.target = arguments.store, .adds = true};
+  change.on_conflict = parse_preference(arguments.prefer, "store");
+  change.remedy = "--prefer store or --prefer new decides";
+  if (arguments.format.value_or(kOwnFormat) == kOwnFormat)
+    for (const std::string& input : arguments.inputs) change.inputs.push_back(opener_of(input));
+  else
+    change.inputs.push_back(read_profiles(arguments, terminal));
+  return carry_out(change, terminal);
+}
+
+// --- export
+
+ExitCode export_portable(const std::string& store, const std::string& out, bool force, Terminal& terminal) {
+  if (std::filesystem::exists(out) && !force) throw UsageError(out + ": exists already; --force replaces it");
+  const auto records = opener_of(store)();
+  store::PortableWriter writer(out);
+  for (store::Record record; records->next(record);) writer.write(record);
+  terminal.note(out + ": " + with_commas(writer.finish()) + " records written");
+  return ExitCode::kDone;
+}
+
+// --- merge
+
+ExitCode merge(const std::string& out, const std::vector<std::string>& inputs, OnConflict on_conflict, bool force,
+               Terminal& terminal) {
+  std::error_code ignored;
+  const bool is_there = std::filesystem::exists(out) && !std::filesystem::is_empty(out, ignored);
+  for (const std::string& input : inputs)
+    if (is_there && std::filesystem::equivalent(out, input, ignored))
+      throw UsageError(out + ": is an input too; dooly store import adds to a store");
+  if (is_there && !(force && is_portable(out)))
+    throw UsageError(out + ": exists already; " +
+                     (is_portable(out) ? "--force replaces it" : "dooly store import adds to a store"));
+  StoreChange change{.target = out};
+  change.on_conflict = on_conflict;
+  change.remedy = "--prefer first or --prefer last decides";
+  for (const std::string& input : inputs) change.inputs.push_back(opener_of(input));
+  return carry_out(change, terminal);
+}
+
+}  // namespace
+
+Command store_import_command() {
+  const auto arguments = std::make_shared<ImportArguments>();
+  Command command{.name = "import", .purpose = "adds portable files, or foreign profiles, to a store"};
+  command.details =
+      "Everything is read and checked before anything is written. A point that the store holds with other figures is\n"
+      "a conflict: conflicts are listed, and nothing is written (exit status 4) unless --prefer says what to keep.\n"
+      "Foreign profiles: docs/importing.md says what each format holds and which options it needs.\n";
+  command.arguments = {{"STORE", "a directory, made if absent; or a portable file (.jsonl.zst)", &arguments->store},
+                       {"FILE", "what to add", &arguments->inputs}};
+  ImportArguments& a = *arguments;
+  command.options = {{"--format", "NAME", "of the files, default dooly", &a.format, import_format_names()},
+                     {"--prefer", "SIDE", "where figures differ keep those of", &a.prefer, {"store", "new"}},
+                     {"--gpu", "NAME", "foreign profiles: the GPU they were measured on", &a.gpu},
+                     {"--engine", "NAME=VERSION", "foreign profiles: engine or kernel library", &a.engine},
+                     {"--model", "MODEL", "foreign profiles: the model they are of", &a.model},
+                     {"--dtype", "DTYPE", "foreign profiles: what they call 16 bit", &a.dtype},
+                     {"--kv-dtype", "DTYPE", "foreign profiles: of the KV cache", &a.kv_dtype},
+                     {"--backend", "NAME", "foreign profiles: family of attention", &a.backend},
+                     {"--topology", "TEXT", "foreign profiles: links of the collectives", &a.topology},
+                     {"--driver", "VERSION", "foreign profiles: GPU driver", &a.driver},
+                     {"--cuda", "VERSION", "foreign profiles: CUDA version", &a.cuda},
+                     {"--tp", "N", "foreign profiles: tensor parallel degree", &a.tp},
+                     {"--block-size", "N", "foreign profiles: of the KV cache", &a.block_size}};
+  command.examples = {"dooly store import h200 h200.jsonl.zst",
+                      "dooly store import h200 profiles/aiconfigurator/h200_sxm --format aiconfigurator"};
+  command.action = [arguments](Terminal& terminal) { return import_into_store(*arguments, terminal); };
+  return command;
+}
+
+Command store_export_command() {
+  struct Arguments {
+    std::string store, out;
+    bool force = false;
+  };
+  const auto arguments = std::make_shared<Arguments>();
+  Command command{.name = "export", .purpose = "writes a store in the portable form"};
+  command.arguments = {{"STORE", "a directory or a portable file", &arguments->store},
+                       {"FILE", "to write, by custom NAME.jsonl.zst", &arguments->out}};
+  command.options = {{"--force", "", "replace a file that is there already", &arguments->force}};
+  command.examples = {"dooly store export h200 h200.jsonl.zst"};
+  command.action = [arguments](Terminal& terminal) {
+    return export_portable(arguments->store, arguments->out, arguments->force, terminal);
+  };
+  return command;
+}
+
+Command store_merge_command() {
+  struct Arguments {
+    std::string out;
+    std::vector<std::string> inputs;
+    std::optional<std::string> prefer;
+    bool force = false;
+  };
+  const auto arguments = std::make_shared<Arguments>();
+  Command command{.name = "merge", .purpose = "unites stores into a new one and reports conflicts"};
+  command.details =
+      "Records that the inputs hold with different contents are conflicts: they are listed, and nothing is written\n"
+      "(exit status 4) unless --prefer says which input wins.\n";
+  command.arguments = {{"OUT", "a new directory, or a portable file (.jsonl.zst)", &arguments->out},
+                       {"STORE", "directories and portable files", &arguments->inputs}};
+  command.options = {{"--prefer", "SIDE", "where inputs differ keep what stands in the", &arguments->prefer,
+                      {"first", "last"}},
+                     {"--force", "", "replace a file that is there already", &arguments->force}};
+  command.examples = {"dooly store merge all.jsonl.zst gemm.jsonl.zst attention.jsonl.zst"};
+  command.action = [arguments](Terminal& terminal) {
+    return merge(arguments->out, arguments->inputs, parse_preference(arguments->prefer, "first"), arguments->force,
+                 terminal);
+  };
+  return command;
+}
+
+}  // namespace dooly::cli

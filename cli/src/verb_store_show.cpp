@@ -1,0 +1,155 @@
+#include "cli_error.hpp"
+#include "store_change.hpp"
+#include "text.hpp"
+#include "verb_store.hpp"
+
+#include "oracle_store/record.hpp"
+#include "oracle_store/signature_store.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+
+namespace dooly::cli {
+namespace {
+
+using Rows = std::vector<std::vector<std::string>>;
+
+const std::vector<std::string> kThings = {"environment", "operator", "plan", "collectives", "journal"};
+
+std::string micros(double seconds) { return seconds == 0 ? "-" : fmt::format("{:.3f}", seconds * 1e6); }
+
+std::string number_or_none(double value, const char* format) {
+  return value == 0 ? "-" : fmt::format(fmt::runtime(format), value);
+}
+
+/// A record that a user asked for: of a kind, or of any; by the beginning of its name, or as the only one.
+class Wanted {
+ public:
+  explicit Wanted(const std::vector<std::string>& words) {
+    const bool has_kind = std::find(kThings.begin(), kThings.end(), words.front()) != kThings.end();
+    if (words.size() > (has_kind ? 2 : 1))
+      throw UsageError("dooly store show: " + refused_word("what to show", words.front(), kThings));
+    if (has_kind) thing_ = words.front();
+    if (words.size() > 1 || !has_kind) name_ = words.back();
+  }
+  const std::string& thing() const { return thing_; }
+  bool is(const std::string& thing, const std::string& full) {
+    if ((!thing_.empty() && thing_ != thing) || !full.starts_with(name_)) return false;
+    const std::string found = thing + " " + full;
+    if (found_.empty() || found_ == found) return found_ = found, true;
+    throw UsageError("'" + name_ + "' could be " + found_ + " or " + found + ": say more of its name");
+  }
+  void require(const std::string& store) const {
+    if (!found_.empty()) return;
+    throw UsageError(store + ": holds no " + (thing_.empty() ? "record" : thing_) +
+                     (name_.empty() ? "" : " that begins with '" + name_ + "'") + "; dooly store ls lists what it holds");
+  }
+
+ private:
+  std::string thing_, name_, found_;
+};
+
+std::string key_text(const store::KeyRecord& record) {
+  return "operator " + record.signature.hex() + "\n" + store::title(record.key) + "\n" + oracle::canonical_json(record.key) + "\n";
+}
+
+/// Samples of one operator, a table per environment.
+class SampleTables {
+ public:
+  void add(const store::SampleRecord& record, const std::string& environment) {
+    if (record.environment_id != environment_id_) {
+      flush();
+      environment_id_ = record.environment_id;
+      text_ += "\nenvironment " + environment_id_.substr(0, 12) + " (" + environment + "), microseconds:\n";
+      rows_ = {{"REGIME", "POINT", "STATUS", "MEDIAN", "MEAN", "STD", "MIN", "P10", "P90", "COUNT", "MHz", "W", "KERNELS",
+                "NOTE"}};
+    }
+    const oracle::Sample& sample = record.sample;
+    rows_.push_back({std::string(store::regime_name(sample.regime)), store::point_text(sample.point),
+                     std::string(store::status_name(sample.status)), micros(sample.median_s), micros(sample.mean_s),
+                     micros(sample.std_s), micros(sample.min_s), micros(sample.p10_s), micros(sample.p90_s),
+                     with_commas(sample.count), number_or_none(sample.sm_clock_mhz, "{:.0f}"),
+                     number_or_none(sample.power_w, "{:.0f}"),
+                     sample.kernel_family.empty() ? fmt::format("{}", fmt::join(sample.kernels, " "))
+                                                  : sample.kernel_family,
+                     sample.note});
+  }
+  std::string text() {
+    flush();
+    return std::move(text_);
+  }
+
+ private:
+  void flush() {
+    if (!rows_.empty()) text_ += table(rows_, 2);
+    rows_.clear();
+  }
+  std::string environment_id_, text_;
+  Rows rows_;
+};
+
+ExitCode show_records(const std::string& path, Wanted wanted, Terminal& terminal) {
+  const auto records = opener_of(path)();
+  std::map<std::string, std::string> environments;
+  SampleTables tables;
+  for (store::Record record; records->next(record);) {
+    if (const auto* environment = std::get_if<store::EnvironmentRecord>(&record)) {
+      environments.emplace(environment->id, store::title(environment->environment));
+      if (wanted.is("environment", environment->id))
+        terminal.print("environment " + environment->id + "\n" +
+                       nlohmann::json::parse(oracle::canonical_json(environment->environment)).dump(2) + "\n");
+    } else if (const auto* key = std::get_if<store::KeyRecord>(&record)) {
+      if (wanted.is("operator", key->signature.hex())) terminal.print(key_text(*key));
+    } else if (const auto* sample = std::get_if<store::SampleRecord>(&record)) {
+      if (wanted.is("operator", sample->signature.hex()))
+        tables.add(*sample, environments[sample->environment_id]);
+    } else if (const auto* plan = std::get_if<store::PlanRecord>(&record)) {
+      if (wanted.is("plan", plan->name))
+        terminal.print(nlohmann::ordered_json::parse(plan->json).dump(2) + "\n");
+    } else if (const auto* comm = std::get_if<store::CommRecord>(&record)) {
+      if (wanted.is("collectives", comm->name))
+        terminal.print(nlohmann::ordered_json::parse(comm->json).dump(2) + "\n");
+    }
+  }
+  wanted.require(path);
+  terminal.print(tables.text());
+  return ExitCode::kDone;
+}
+
+ExitCode show_journal(const std::string& path, Terminal& terminal) {
+  if (is_portable(path)) throw UsageError(path + ": only a store directory has a journal");
+  const auto opened = store::SignatureStore::open(path, store::SignatureStore::Mode::kRead);
+  for (const std::string& line : opened.journal()) terminal.print(line + "\n");
+  return ExitCode::kDone;
+}
+
+}  // namespace
+
+Command store_show_command() {
+  struct Arguments {
+    std::string store;
+    std::vector<std::string> words;
+  };
+  const auto arguments = std::make_shared<Arguments>();
+  Command command{.name = "show", .purpose = "one environment, operator with its samples, plan or collective table"};
+  command.details =
+      "WHAT is environment, operator, plan or collectives and the beginning of a name or hash (none: the only one\n"
+      "there is), or just the beginning; or journal.\n";
+  command.arguments = {{"STORE", "a directory or a portable file", &arguments->store},
+                       {"WHAT", "what to show: [KIND] [NAME]", &arguments->words}};
+  command.examples = {"dooly store show h200 operator 9ab34c", "dooly store show h200 plan llama",
+                      "dooly store show h200 journal"};
+  command.action = [arguments](Terminal& terminal) {
+    const Wanted wanted(arguments->words);
+    return wanted.thing() == "journal" ? show_journal(arguments->store, terminal)
+                                       : show_records(arguments->store, wanted, terminal);
+  };
+  return command;
+}
+
+}  // namespace dooly::cli
