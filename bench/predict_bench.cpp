@@ -1,5 +1,5 @@
-// Time of one answer of the profiled oracle: a decode step, a run of them, and a mixed step, from made-up samples as dense
-// as public tables.
+// Time of one answer of the profiled oracle: a decode step, a run of them, and a mixed step, from made-up samples as
+// dense as public tables.
 #include "oracle/model_table.hpp"
 #include "oracle_profiled/profiled_oracle.hpp"
 

@@ -48,9 +48,7 @@ Rows oracles(const Plugin& plugin) {
   if (plugin) return components(schedulers::load_plugin(*plugin).oracles);
   Rows rows;
   for (const oracle::OracleKind& kind : oracle::oracle_kinds()) {
-    const bool is_built = kind.built || kind.name == "plugin";  // loaded by the simulation
-    rows.push_back(
-        {std::string(kind.name), std::string(kind.meaning) + (is_built ? "" : " (not built yet in this version)")});
+    rows.push_back({std::string(kind.name), std::string(kind.meaning)});
   }
   return rows;
 }

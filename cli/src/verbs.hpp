@@ -16,6 +16,8 @@ Command workload_command();
 Command new_command();
 Command plan_command();
 Command store_command();
+Command predict_command();
+Command serve_oracle_command();
 /// Verbs that later versions bring; each says so.
 std::vector<Command> later_commands();
 

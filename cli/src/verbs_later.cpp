@@ -9,8 +9,6 @@ std::vector<Command> later_commands() {
   constexpr std::pair<const char*, const char*> kVerbs[] = {
       {"study", "many simulations: a grid, a capacity search, a Pareto front"},
       {"report", "the HTML report of one or several results"},
-      {"predict", "asks the latency oracle about a batch"},
-      {"serve-oracle", "answers such questions as JSON lines"},
       {"profile", "measures a model's operators on a GPU"},
       {"validate", "runs scenarios against measurements"},
   };

@@ -240,6 +240,8 @@ OracleSpec oracle(const Value& value) {
   const std::string& kind = value["kind"].text;
   if (kind == "fixed")
     return FixedOracleSpec{value["base"].number, value["per_token"].number, value["per_1000_context"].number};
+  if (kind == "profiled")
+    return ProfiledOracleSpec{value["store"].text, {}, value["environment"].text, value["routing"].text};
   if (kind == "plugin") return PluginOracleSpec{value["plugin"].text, value["oracle"].text, options(value["options"])};
   return RooflineOracleSpec{};
 }

@@ -1,5 +1,7 @@
 #include "check.hpp"
 
+#include "find_store.hpp"
+
 #include "quantity.hpp"
 
 #include <algorithm>
@@ -98,11 +100,28 @@ void Checker::check_oracles() {
       if (is_valid && fixed->base_s + fixed->per_token_s <= 0)
         refuse(value, "an iteration would take no time; give 'base' or 'per_token'");
     }
+    if (auto* profiled = std::get_if<ProfiledOracleSpec>(&scenario_.oracles[i])) check_store(value, *profiled);
+    const bool is_profiled = value["kind"].text == "profiled";
+    if (is_profiled && i + 1 < list.items.size()) {
+      const Value& next = list.items[i + 1]["kind"];
+      if (next.is_valid && next.text != "profiled" && next.text != "roofline")
+        refuse(next, "answers whole iterations; behind 'profiled' only 'profiled' and 'roofline' can stand");
+    }
     if (const auto* plugin = std::get_if<PluginOracleSpec>(&scenario_.oracles[i]))
       check_component(value, Component::Kind::kOracle, &plugin->plugin, plugin->oracle, plugin->options);
     const bool answers_all = value["kind"].text == "roofline" || value["kind"].text == "fixed";
     if (answers_all && i + 1 < list.items.size())
       refuse(list.items[i + 1], "is never asked: '" + value["kind"].text + "' before it answers everything");
+  }
+}
+
+void Checker::check_store(const Value& value, ProfiledOracleSpec& profiled) {
+  const Value& store = value["store"];
+  if (!store.is_set || !store.is_valid) return;
+  try {
+    profiled.files = find_store(profiled.store, paths_.resolve(profiled.store, store.mark), names_.store_directories);
+  } catch (const std::string& what) {
+    refuse(store, what);
   }
 }
 

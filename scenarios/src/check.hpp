@@ -55,6 +55,7 @@ class Checker {
   void check_component(const Value& value, Component::Kind kind, const std::filesystem::path* plugin,
                        const std::string& name, const Options& options);
   void check_oracles();
+  void check_store(const Value& value, ProfiledOracleSpec& profiled);
   void check_platform();
   void check_kv_transfer();
   void unique_names(const Value& list);

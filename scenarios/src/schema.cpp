@@ -81,11 +81,24 @@ Object oracle_object() {
   Object made{
       "oracle",
       "oracle[]",
-      "`roofline`: FLOPs and bytes over the device's peaks. `fixed`: a linear law, for tests. `plugin`: a shared "
-      "library. A plain name is `kind`.",
+      "`profiled`: measured operators of a store; those it lacks are asked of the next in the list. `roofline`: FLOPs "
+      "and bytes over the device's peaks. `fixed`: a linear law, for tests. `plugin`: a shared library. A plain name "
+      "is "
+      "`kind`.",
       {
-          choice("kind", {"roofline", "fixed", "plugin"}, "Kind of oracle.", {"profiled"}).required(),
-          text("store", "Where the profiles lie.").later().only("kind", {"profiled"}),
+          choice("kind", {"roofline", "profiled", "fixed", "plugin"}, "Kind of oracle.").required(),
+          text("store",
+               "A store directory, a `.jsonl.zst` file, or a NAME: all NAME*.jsonl.zst beside the scenario, in the "
+               "directories of `DOOLY_PATH` or the installation's `stores`, merged.")
+              .required()
+              .only("kind", {"profiled"}),
+          text("environment", "Only environments of the store whose id begins with this or whose description holds it.")
+              .def_note("all of the pool's GPU")
+              .only("kind", {"profiled"}),
+          choice("routing", {"balanced", "power_law_1.01", "power_law_1.2"},
+                 "Which samples of experts count; the nearest there are.")
+              .def("balanced")
+              .only("kind", {"profiled"}),
           time("base", "Of every iteration.").def("0s").only("kind", {"fixed"}),
           time("per_token", "… and for each token computed.").def("0s").only("kind", {"fixed"}),
           time("per_1000_context", "… and for each 1000 tokens of context after it.").def("0s").only("kind", {"fixed"}),

@@ -347,6 +347,12 @@ class TreeWriter {
                      map.word("kind", "fixed").time("base", each.base_s).time("per_token", each.per_token_s);
                      map.time("per_1000_context", each.per_1000_context_s);
                    },
+                   [&](const ProfiledOracleSpec& each) {
+                     map.word("kind", "profiled");
+                     map.text("store", store_text(each));
+                     if (!each.environment.empty()) map.text("environment", each.environment);
+                     map.word("routing", each.routing);
+                   },
                    [&](const PluginOracleSpec& each) {
                      map.word("kind", "plugin");
                      path(map, "plugin", each.plugin);
@@ -356,6 +362,21 @@ class TreeWriter {
                },
                from);
     return map.take();
+  }
+  /// One path, or what stands for each file of a name; as paths, the name where they lie.
+  std::string store_text(const ProfiledOracleSpec& from) const {
+    if (from.files.empty()) return from.store;
+    if (from.files.size() == 1) return path_text_(from.files.front());
+    const std::filesystem::path directory = from.files.front().parent_path();
+    std::string tokens;
+    bool as_paths = true;
+    for (const std::filesystem::path& file : from.files) {
+      const std::string token = path_text_(file);
+      as_paths = as_paths && token == file.string() && file.parent_path() == directory;
+      tokens += (tokens.empty() ? "" : " ") + token;
+    }
+    if (as_paths) return (directory / std::filesystem::path(from.store).filename()).string();
+    return path_text_(from.files.front()) == from.files.front().string() ? from.store : tokens;
   }
   static Map output(const OutputSpec& from) {
     Map map;

@@ -19,9 +19,13 @@ class InputFiles {
       if (pool.scheduler.plugin) files_.push_back({key + ".scheduler.plugin", *pool.scheduler.plugin});
       if (pool.router.plugin) files_.push_back({key + ".router.plugin", *pool.router.plugin});
     }
-    for (std::size_t i = 0; i < scenario.oracles.size(); ++i)
+    for (std::size_t i = 0; i < scenario.oracles.size(); ++i) {
+      const std::string key = "oracle." + std::to_string(i);
+      if (const auto* profiled = std::get_if<ProfiledOracleSpec>(&scenario.oracles[i]))
+        for (const std::filesystem::path& file : profiled->files) files_.push_back({key + ".store", file});
       if (const auto* plugin = std::get_if<PluginOracleSpec>(&scenario.oracles[i]))
-        files_.push_back({"oracle." + std::to_string(i) + ".plugin", plugin->plugin});
+        files_.push_back({key + ".plugin", plugin->plugin});
+    }
     return std::move(files_);
   }
 

@@ -5,7 +5,9 @@
 #include "oracle/oracle_error.hpp"
 #include "oracle/oracle_factory.hpp"
 #include "oracle/weights.hpp"
+#include "oracle_profiled/profiled_oracle.hpp"
 #include "schedulers/builtin.hpp"
+#include "sim/profile_store.hpp"
 
 #include <fmt/format.h>
 
@@ -106,12 +108,82 @@ std::unique_ptr<oracle::LatencyOracle> make_plugin_oracle(const scenario::Plugin
                                           .tensor_parallel = pool.tensor_parallel});
 }
 
+std::vector<std::uint32_t> capture_sizes(const scenario::Pool& spec, const replica::EngineConfig& engine) {
+  if (!spec.engine.cudagraph_capture_sizes)
+    return oracle::CudaGraphs::default_sizes(engine.max_num_seqs, engine.max_num_batched_tokens);
+  std::vector<std::uint32_t> sizes;
+  for (const std::uint64_t size : *spec.engine.cudagraph_capture_sizes)
+    sizes.push_back(static_cast<std::uint32_t>(size));
+  return sizes;
+}
+
+/// The plan whose attention the sources have; `backend` default: the engine's own choice on that GPU comes first.
+oracle::StepPlan plan_of(const scenario::Pool& spec, const PoolDeployment& pool, Formats formats,
+                         const std::vector<const oracle::SampleSource*>& sources) {
+  oracle::PlanSettings settings;
+  settings.dtype = oracle::dtype_name(formats.dtype);
+  settings.kv_dtype = oracle::dtype_name(formats.kv_dtype);
+  settings.tensor_parallel = pool.tensor_parallel;
+  settings.expert_parallel = static_cast<std::uint32_t>(spec.parallel.ep);
+  settings.block_size = static_cast<std::uint32_t>(spec.engine.block_size);
+  const bool is_free = spec.engine.attention_backend == "default";
+  settings.backend = is_free ? std::string(default_attention_backend(pool.gpu->name)) : spec.engine.attention_backend;
+  const oracle::StepPlan first = oracle::make_plan(pool.model, settings);
+  const auto is_answered = [&](const oracle::StepPlan& plan) {
+    return std::any_of(plan.entries.begin(), plan.entries.end(), [&](const oracle::PlanEntry& entry) {
+      if (entry.binding != oracle::Binding::kAttention) return false;
+      return std::any_of(sources.begin(), sources.end(),
+                         [&](const oracle::SampleSource* source) { return !source->samples(entry.signature).empty(); });
+    });
+  };
+  if (!is_free || is_answered(first)) return first;
+  for (const std::string_view backend : oracle::plan_backends()) {
+    settings.backend = backend;
+    try {
+      oracle::StepPlan other = oracle::make_plan(pool.model, settings);
+      if (is_answered(other)) return other;
+    } catch (const oracle::OracleError&) {  // a back end that cannot run this model
+    }
+  }
+  return first;
+}
+
+std::uint32_t routing_of(const scenario::ProfiledOracleSpec& spec) {
+  return spec.routing == "power_law_1.01" ? 1 : spec.routing == "power_law_1.2" ? 2 : 0;
+}
+
+/// Who of the scenario's list comes first answers an operator; the roofline only if it is in the list.
+std::unique_ptr<oracle::LatencyOracle> make_profiled_oracle(const scenario::Scenario& scenario,
+                                                            const scenario::Pool& spec, const PoolDeployment& pool,
+                                                            Formats formats, double link_bytes_per_s) {
+  oracle::CompileSettings settings;
+  settings.max_num_batched_tokens = pool.engine.max_num_batched_tokens;
+  settings.max_num_seqs = pool.engine.max_num_seqs;
+  settings.capture_sizes = capture_sizes(spec, pool.engine);
+  settings.link_bandwidth = link_bytes_per_s;
+  settings.use_roofline = false;
+  std::vector<std::unique_ptr<oracle::SampleSource>> opened;
+  std::vector<const oracle::SampleSource*> sources;
+  for (const scenario::OracleSpec& each : scenario.oracles) {
+    if (std::holds_alternative<scenario::RooflineOracleSpec>(each)) settings.use_roofline = true;
+    const auto* profiled = std::get_if<scenario::ProfiledOracleSpec>(&each);
+    if (profiled == nullptr) continue;
+    if (sources.empty()) settings.routing = routing_of(*profiled);
+    opened.push_back(open_profiles(profiled->files, pool.gpu->name, profiled->environment));
+    sources.push_back(opened.back().get());
+  }
+  return std::make_unique<oracle::ProfiledOracle>(plan_of(spec, pool, formats, sources), sources, *pool.gpu, settings,
+                                                  pool.platform);
+}
+
 std::unique_ptr<oracle::LatencyOracle> make_pool_oracle(const scenario::Scenario& scenario, const scenario::Pool& spec,
                                                         const PoolDeployment& pool, Formats formats,
                                                         double link_bytes_per_s) {
   const scenario::OracleSpec& first = scenario.oracles.front();  // every kind of this version answers every operator
   if (const auto* plugin = std::get_if<scenario::PluginOracleSpec>(&first))
     return make_plugin_oracle(*plugin, pool, formats);
+  if (std::holds_alternative<scenario::ProfiledOracleSpec>(first))
+    return make_profiled_oracle(scenario, spec, pool, formats, link_bytes_per_s);
   oracle::OracleParameters parameters;
   parameters.model = &pool.model;
   parameters.gpu = pool.gpu;
@@ -120,13 +192,7 @@ std::unique_ptr<oracle::LatencyOracle> make_pool_oracle(const scenario::Scenario
   parameters.roofline.max_num_batched_tokens = pool.engine.max_num_batched_tokens;
   parameters.roofline.max_num_seqs = pool.engine.max_num_seqs;
   parameters.roofline.link_bandwidth = link_bytes_per_s;
-  if (spec.engine.cudagraph_capture_sizes) {
-    for (const std::uint64_t size : *spec.engine.cudagraph_capture_sizes)
-      parameters.roofline.capture_sizes.push_back(static_cast<std::uint32_t>(size));
-  } else {
-    parameters.roofline.capture_sizes =
-        oracle::CudaGraphs::default_sizes(pool.engine.max_num_seqs, pool.engine.max_num_batched_tokens);
-  }
+  parameters.roofline.capture_sizes = capture_sizes(spec, pool.engine);
   if (const auto* fixed = std::get_if<scenario::FixedOracleSpec>(&first)) {
     parameters.fixed = {
         .base = fixed->base_s, .per_token = fixed->per_token_s, .per_1000_context = fixed->per_1000_context_s};
@@ -142,6 +208,13 @@ std::optional<oracle::MemoryPlan> plan_pool_memory(const scenario::Pool& spec, c
   if (static_cast<double>(pool.weight_bytes_per_gpu) > settings.utilisation * pool.gpu->memory_bytes)
     return oracle::plan_memory(pool.model, *pool.gpu, settings);  // throws and says what is missing
   return std::nullopt;
+}
+
+std::string answered_by(const oracle::OperatorAnswer& answer) {
+  if (answer.source < 0) return "roofline";
+  const char* by = answer.best == oracle::Origin::kMeasured ? "its own samples" : "neighbours";
+  return fmt::format("{}, {} points, {:.1f} % off where points are left out{}{}", by, answer.points,
+                     100 * answer.fold_error, answer.note.empty() ? "" : "; ", answer.note);
 }
 
 schedulers::Choice choice(const std::optional<std::filesystem::path>& plugin, const std::string& name,
@@ -264,6 +337,11 @@ std::vector<std::string> Deployment::notes(std::size_t index) const {
       fmt::format("oracle {}: a step of 1 decode at 1,024 tokens takes {}", pool.oracle->name(), step(1, 1024, 0)));
   lines.push_back(fmt::format("  64 decodes at 1,024: {}", step(64, 1024, 0)));
   lines.push_back(fmt::format("  a prompt of 2,048: {}", step(0, 0, 2048)));
+  if (const auto* profiled = dynamic_cast<const oracle::ProfiledOracle*>(pool.oracle.get())) {
+    lines.push_back("who answers:");
+    for (const oracle::OperatorAnswer& each : profiled->plan().operators())
+      lines.push_back(fmt::format("  {} x{}: {}", each.name, each.count, answered_by(each)));
+  }
   lines.push_back(fmt::format("platform {} (host times)", pool.platform.name));
   return lines;
 }
@@ -276,6 +354,9 @@ scenario::Names known_names() {
   for (const auto& router : schedulers::builtin_routers()) names.routers.emplace_back(router.name);
   for (const auto& platform : oracle::shipped_platforms()) names.platforms.emplace_back(platform.name);
   for (const auto& term : oracle::platform_terms()) names.platform_terms.emplace_back(term.key);
+  std::error_code ignored;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", ignored);
+  if (!ignored) names.store_directories.push_back(program.parent_path().parent_path() / "share/dooly/stores");
   names.check_options = [](const scenario::Component& component) {
     const schedulers::Choice choice{component.plugin, component.name, component.options};
     std::vector<schedulers::OptionProblem> found;

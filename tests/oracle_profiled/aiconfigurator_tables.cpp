@@ -69,9 +69,9 @@ SampleSet read_attention(const std::filesystem::path& folder, std::uint64_t head
   set.signature = signature_of(set.key);
   for (const char* phase : {"context", "generation"}) {
     each_row(folder / (std::string(phase) + "_attention_perf.csv.gz"), [&](const Row& row) {
-      if (row.at("attn_dtype") != "bfloat16" || row.at("kv_cache_dtype") != "bfloat16" || row.at("window_size") != "0" ||
-          whole(row, "num_heads") != heads || whole(row, "num_key_value_heads") != kv_heads ||
-          whole(row, "head_dim") != head_dim)
+      if (row.at("attn_dtype") != "bfloat16" || row.at("kv_cache_dtype") != "bfloat16" ||
+          row.at("window_size") != "0" || whole(row, "num_heads") != heads ||
+          whole(row, "num_key_value_heads") != kv_heads || whole(row, "head_dim") != head_dim)
         return;
       const std::uint64_t batch = whole(row, "batch_size");
       if (*phase == 'c') {

@@ -26,9 +26,7 @@ constexpr AttentionModel::Limits kLimits{64, 100000};
 /// 2 µs + 1 µs a sequence + 10 ns a token.
 double decode_law(double n, double context) { return 2e-6 + 1e-6 * n + 1e-8 * n * (context + 1); }
 /// 3 µs + 2 ns a query token + 0.5 ns a pair.
-double prefill_law(double b, double q, double c) {
-  return 3e-6 + 2e-9 * b * q + 5e-10 * b * q * (c + (q + 1) / 2);
-}
+double prefill_law(double b, double q, double c) { return 3e-6 + 2e-9 * b * q + 5e-10 * b * q * (c + (q + 1) / 2); }
 
 std::vector<Sample> lawful() {
   std::vector<Sample> samples;
@@ -41,7 +39,8 @@ std::vector<Sample> lawful() {
   return samples;
 }
 
-AttentionModel::Result ask(const AttentionModel& model, BatchShape shape, const std::vector<PrefillChunk>& chunks = {}) {
+AttentionModel::Result ask(const AttentionModel& model, BatchShape shape,
+                           const std::vector<PrefillChunk>& chunks = {}) {
   shape.prefills = chunks;
   for (const PrefillChunk& chunk : chunks) shape.prefill_tokens += chunk.query;
   return model.at(shape, ChunkSums::of(shape), 1);
@@ -50,7 +49,8 @@ AttentionModel::Result ask(const AttentionModel& model, BatchShape shape, const 
 TEST(AttentionRoofline, CountsFlopsAndBytesOfTheKey) {
   AttentionWork shape;
   shape.heads = 4, shape.kv_heads = 2, shape.head_dim = 8, shape.window = 100;
-  const AttentionRoofline work = attention_roofline(attention_key("bfloat16", "bfloat16", shape, "fa3"), test::slow_gpu(), test::ideal());
+  const AttentionRoofline work =
+      attention_roofline(attention_key("bfloat16", "bfloat16", shape, "fa3"), test::slow_gpu(), test::ideal());
   EXPECT_DOUBLE_EQ(work.pair_s, 4 * 4 * 8 / 1e9);
   EXPECT_DOUBLE_EQ(work.token_s, 2 * 2 * 8 * 2 / 1e9);
   EXPECT_DOUBLE_EQ(work.attended(500), 100);
@@ -162,7 +162,8 @@ TEST(AttentionModel, DecodesAreMonotonePositiveAndContinuous) {
     std::vector<Sample> samples;
     for (const std::uint64_t n : {1, 3, 9, 40})
       for (const std::uint64_t c : {10, 300, 5000})
-        if (round % 4 != 0 || (n + c) % 3 != 0) samples.push_back(sample({0, 0, 0, n, c}, decode_law(n, c) * noise(random)));
+        if (round % 4 != 0 || (n + c) % 3 != 0)
+          samples.push_back(sample({0, 0, 0, n, c}, decode_law(n, c) * noise(random)));
     const AttentionModel model(samples, full(), kLimits);
     for (const std::uint32_t n : {1U, 2U, 5U, 20U, 50U, 64U}) {
       double before = 0;

@@ -28,24 +28,27 @@ StepPlan small_plan() {
   StepPlan plan;
   plan.tensor_parallel = 2;
   plan.dense_layers = 3;
-  plan.entries = {entry("qkv_proj", linear_key(kTypes, 64, 96), Binding::kTokens, 3),
-                  entry("attention", attention(), Binding::kAttention, 3),
-                  entry("all_reduce", collective_key("all_reduce", "bfloat16", 2, "vllm-custom"), Binding::kCollective, 6),
-                  entry("lm_head", linear_key(kTypes, 64, 1000), Binding::kLogitsRows)};
+  plan.entries = {
+      entry("qkv_proj", linear_key(kTypes, 64, 96), Binding::kTokens, 3),
+      entry("attention", attention(), Binding::kAttention, 3),
+      entry("all_reduce", collective_key("all_reduce", "bfloat16", 2, "vllm-custom"), Binding::kCollective, 6),
+      entry("lm_head", linear_key(kTypes, 64, 1000), Binding::kLogitsRows)};
   plan.entries[2].bytes_per_token = 128;
   return plan;
 }
 
 test::HandMadeSource small_source() {
   test::HandMadeSource source;
-  source.add(linear_key(kTypes, 64, 96), {sample({1}, 1e-5), sample({8}, 2e-5), sample({64}, 1e-4), sample({512}, 8e-4)});
+  source.add(linear_key(kTypes, 64, 96),
+             {sample({1}, 1e-5), sample({8}, 2e-5), sample({64}, 1e-4), sample({512}, 8e-4)});
   std::vector<Sample> attend;
   for (const std::uint64_t n : {1, 8, 64})
     for (const std::uint64_t c : {16, 256, 4096}) attend.push_back(sample({0, 0, 0, n, c}, 5e-6 + 1e-8 * n * (c + 1)));
   for (const std::uint64_t b : {1, 4})
     for (const std::uint64_t q : {16, 128, 512}) attend.push_back(sample({b, q, 0}, 6e-6 + 1e-9 * b * q * (q + 1) / 2));
   source.add(attention(), attend);
-  source.add(collective_key("all_reduce", "bfloat16", 2, "vllm-custom"), {sample({128, 2}, 4e-6), sample({1280, 2}, 5e-6)});
+  source.add(collective_key("all_reduce", "bfloat16", 2, "vllm-custom"),
+             {sample({128, 2}, 4e-6), sample({1280, 2}, 5e-6)});
   source.add(linear_key(kTypes, 64, 1000), {sample({1}, 3e-5), sample({64}, 5e-5)});
   return source;
 }
@@ -155,7 +158,8 @@ TEST(ProfiledOracle, ExpertsFollowTheRoutingAndActivatedExperts) {
   StepPlan plan;
   plan.entries = {entry("moe_experts", key, Binding::kExperts)};
   test::HandMadeSource source;
-  source.add(key, {sample({1, 0, 0}, 1e-5), sample({16, 0, 0}, 4e-5), sample({1, 0, 1}, 2e-5), sample({16, 0, 1}, 8e-5)});
+  source.add(key,
+             {sample({1, 0, 0}, 1e-5), sample({16, 0, 0}, 4e-5), sample({1, 0, 1}, 2e-5), sample({16, 0, 1}, 8e-5)});
   BatchShape shape = decodes(16, 10);
   EXPECT_DOUBLE_EQ(oracle_of(plan, source).cost(shape, {}).device.token_ops, 4e-5);
   CompileSettings skewed = settings();

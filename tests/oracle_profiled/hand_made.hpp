@@ -2,9 +2,9 @@
 
 #include "oracle/gpu.hpp"
 #include "oracle/operator_key.hpp"
+#include "oracle/roofline_oracle.hpp"
 #include "oracle/sample_set.hpp"
 #include "oracle/step_plan.hpp"
-#include "oracle/roofline_oracle.hpp"
 
 #include <vector>
 
@@ -22,8 +22,7 @@ class HandMadeSource : public SampleSource {
   std::vector<SampleSet> sets_;
 };
 
-Sample sample(std::initializer_list<std::uint64_t> point, double seconds,
-              ClockRegime regime = ClockRegime::kCool);
+Sample sample(std::initializer_list<std::uint64_t> point, double seconds, ClockRegime regime = ClockRegime::kCool);
 
 /// 1 GB/s, 1 GFLOP/s at 16 bits, links of 1 GB/s.
 Gpu slow_gpu();

@@ -18,7 +18,8 @@ std::vector<SampleSet> grid(double share) {
       const OperatorKey key = linear_key(kTypes, k, n);
       const RowWork work = linear_work(key, double(k), double(n), test::slow_gpu(), test::ideal());
       SampleSet set{key, signature_of(key), {}};
-      for (const std::uint64_t m : {1, 16, 256}) set.samples.push_back(test::sample({m}, work.seconds(double(m)) / share));
+      for (const std::uint64_t m : {1, 16, 256})
+        set.samples.push_back(test::sample({m}, work.seconds(double(m)) / share));
       sets.push_back(set);
     }
   }

@@ -51,7 +51,8 @@ TEST(DecodeRun, OfTheProfiledOracleEqualsItsSteps) {
     std::vector<Sample> attend;
     for (const std::uint64_t n : {1, 7, 33, 300})
       for (const std::uint64_t c : {16, 100, 333, 4096})
-        attend.push_back(sample({0, 0, 0, n, c}, 5.1e-6 + 1.7e-8 * n * (window > 0 ? std::min<double>(c + 1, window) : c + 1)));
+        attend.push_back(
+            sample({0, 0, 0, n, c}, 5.1e-6 + 1.7e-8 * n * (window > 0 ? std::min<double>(c + 1, window) : c + 1)));
     for (const std::uint64_t n : {4, 8, 16, 32})  // skewed
       attend.push_back(sample({0, 0, 0, n, 10, n / 4, 400}, 3e-5 * n));
     source.add(attention(window), attend);

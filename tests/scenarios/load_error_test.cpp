@@ -112,15 +112,12 @@ TEST(LoadScenario, WhatIsNotBuiltYetIsRefusedByName) {
                 "s.yaml:5:94: pools.prefill.parallel.ep: not built yet in this version, got 2; allowed: 1",
             }));
   EXPECT_EQ(
-      errors(short_form("output: {report: html, timeline: perfetto}\nfaults: [{at: 60s}]\noracle: {kind: profiled, "
-                        "store: h200}\nstudy: x\n")),
+      errors(short_form("output: {report: html, timeline: perfetto}\nfaults: [{at: 60s}]\nstudy: x\n")),
       (Messages{
           "s.yaml:5:18: output.report: not built yet in this version, got html; allowed: none",
           "s.yaml:5:34: output.timeline: not built yet in this version, got perfetto; allowed: none",
           "s.yaml:6:9: faults: not built yet in this version",
-          "s.yaml:7:16: oracle.kind: not built yet in this version, got profiled; allowed: roofline, fixed, plugin",
-          "s.yaml:7:33: oracle.store: not built yet in this version",
-          "s.yaml:8:8: study: not built yet in this version",
+          "s.yaml:7:8: study: not built yet in this version",
       }));
   EXPECT_EQ(
       errors(two_pools() + "kv_transfer: {granularity: layer}\n"),

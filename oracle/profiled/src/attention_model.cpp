@@ -14,9 +14,7 @@ enum Coordinate { kPrefills, kQuery, kContext, kDecodes, kMost, kLong, kLongCont
 
 double number(const Sample& sample, Coordinate which) { return static_cast<double>(sample.point[which]); }
 bool is_skewed(const Sample& s) { return s.point[kLong] > 0 && s.point[kLong] < s.point[kDecodes]; }
-double only_context(const Sample& s) {
-  return s.point[kLong] > 0 ? number(s, kLongContext) : number(s, kMost);
-}
+double only_context(const Sample& s) { return s.point[kLong] > 0 ? number(s, kLongContext) : number(s, kMost); }
 
 std::uint64_t whole(const OperatorKey& key, const char* attribute) {
   const auto found = key.attributes.find(attribute);
@@ -126,8 +124,7 @@ void AttentionModel::fit_mixed(const std::vector<Sample>& samples) {
         is_skewed(s))
       continue;
     const double attended = work_.attended(only_context(s));
-    const PrefillSurface::Batch batch =
-        prefill_.batch_of(number(s, kPrefills), number(s, kQuery), number(s, kContext));
+    const PrefillSurface::Batch batch = prefill_.batch_of(number(s, kPrefills), number(s, kQuery), number(s, kContext));
     points.push_back({{batch.query_sum, batch.context, number(s, kDecodes), attended},
                       prefill_.at(batch).seconds,
                       decode_.seconds(number(s, kDecodes), attended),
@@ -139,8 +136,7 @@ void AttentionModel::fit_mixed(const std::vector<Sample>& samples) {
 /// For windows Scarf's bound, as in decode_attended(): exact if all contexts are equal.
 AttentionModel::DecodeMean AttentionModel::mean_of_unequal(const BatchShape& shape, double n, double mean) const {
   const double context = mean - 1;
-  const double variance =
-      std::max(0.0, static_cast<double>(shape.decode_context_squares) / n - context * context);
+  const double variance = std::max(0.0, static_cast<double>(shape.decode_context_squares) / n - context * context);
   double attended = mean;
   if (work_.kind != AttentionKind::kFull) {
     AttentionOperator op;

@@ -23,7 +23,9 @@ void add_to(Provenance& provenance, Origin origin, double seconds) {
 
 CompiledPlan::CompiledPlan(const StepPlan& plan, std::span<const SampleSource* const> sources, const Gpu& gpu,
                            const CompileSettings& settings)
-    : graphs_(settings.capture_sizes), dense_layers_(plan.dense_layers), moe_layers_(plan.moe_layers) {
+    : graphs_(settings.capture_sizes),
+      dense_layers_(plan.dense_layers),
+      moe_layers_(plan.moe_layers) {
   PlanCompiler(*this, sources, gpu, settings).compile(plan);
   const std::uint32_t most = settings.max_num_batched_tokens + settings.max_num_seqs;
   token_table_.resize(std::max(most, graphs_.largest()) + 1);
@@ -90,8 +92,8 @@ CompiledPlan::Row CompiledPlan::sum_rows(const BatchShape& shape) const {
   return sum;
 }
 
-/// Shares of a decode step change slowly with the context. They are those at the middle of an interval of mean contexts,
-/// so that all steps of a run have the same.
+/// Shares of a decode step change slowly with the context. They are those at the middle of an interval of mean
+/// contexts, so that all steps of a run have the same.
 CompiledPlan::DecodeShares CompiledPlan::decode_shares(const BatchShape& shape, const Row& rows) const {
   const std::uint64_t mean = shape.decode_context / shape.decodes;
   const std::uint64_t width = std::max<std::uint64_t>(256, std::bit_floor(mean) / 4);

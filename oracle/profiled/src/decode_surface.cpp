@@ -63,9 +63,8 @@ void DecodeSurface::build(const std::vector<Point>& points, double max_decodes, 
     last_u = std::max(last_u, where.first);
     last_x = std::max(last_x, where.second);
   }
-  grid_ = NodeGrid::build(
-      measured, [&](double n, double a) { return base(n, a); }, {1, std::max({last_u, max_decodes, 2.0})},
-      {0, std::max({last_x, max_attended, 2.0})});
+  grid_ = NodeGrid::build(measured, [&](double n, double a) { return base(n, a); },
+                          {1, std::max({last_u, max_decodes, 2.0})}, {0, std::max({last_x, max_attended, 2.0})});
   if (roofline) std::fill(grid_.origin.begin(), grid_.origin.end(), Origin::kRoofline);
   inverse_u_ = inverse_widths(grid_.u);
   inverse_x_ = inverse_widths(grid_.x);
@@ -91,7 +90,8 @@ Answer DecodeSurface::at(double n, double a) const {
     case Origin::kMeasured: answer.error = beyond; break;
     case Origin::kInterpolated: answer.error = fold_error_; break;
     case Origin::kExtrapolated:
-      answer.error = std::min(1.0, (points_ > 1 ? std::max(fold_error_, kExtrapolationError) : kOnePointError) + beyond);
+      answer.error =
+          std::min(1.0, (points_ > 1 ? std::max(fold_error_, kExtrapolationError) : kOnePointError) + beyond);
       break;
     case Origin::kRoofline: answer.error = kRooflineError; break;
   }

@@ -34,14 +34,18 @@ struct Bracket {
 }  // namespace
 
 RowWork linear_work(const OperatorKey& key, double k, double n, const Gpu& gpu, const Efficiency& efficiency) {
-  const auto dtype = [&](std::size_t i) { return key_dtype(key.dtypes.empty() ? "bfloat16" : key.dtypes[std::min(i, key.dtypes.size() - 1)]); };
+  const auto dtype = [&](std::size_t i) {
+    return key_dtype(key.dtypes.empty() ? "bfloat16" : key.dtypes[std::min(i, key.dtypes.size() - 1)]);
+  };
   return row_work(gpu, efficiency, dtype(1), 2 * k * n, k * n * bytes_per_element(dtype(1)),
                   k * bytes_per_element(dtype(0)) + n * bytes_per_element(dtype(2)));
 }
 
 LinearSurface::LinearSurface(const std::vector<SampleSet>& sets, const OperatorKey& like, const Gpu& gpu,
                              const Efficiency& efficiency)
-    : like_(like), gpu_(gpu), efficiency_(efficiency) {
+    : like_(like),
+      gpu_(gpu),
+      efficiency_(efficiency) {
   for (const SampleSet& set : sets) {
     if (set.key.kind != like.kind || set.key.dtypes != like.dtypes || set.key.family != like.family ||
         set.key.dims.size() != 2 || set.key.dims[0] == 0 || set.key.dims[1] == 0)

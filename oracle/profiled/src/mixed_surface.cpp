@@ -57,8 +57,8 @@ void MixedSurface::build(const std::vector<Point>& points) {
   for (const Point& p : points) {
     std::size_t at = 0;
     for (std::size_t d = 0; d < 4; ++d)
-      at += strides_[d] * static_cast<std::size_t>(
-                              std::lower_bound(nodes_[d].begin(), nodes_[d].end(), p.where[d]) - nodes_[d].begin());
+      at += strides_[d] * static_cast<std::size_t>(std::lower_bound(nodes_[d].begin(), nodes_[d].end(), p.where[d]) -
+                                                   nodes_[d].begin());
     sums[at] += static_cast<float>(p.seconds / (weights_[0] * p.prefill_s + weights_[1] * p.decode_s));
     counts[at] += 1;
   }

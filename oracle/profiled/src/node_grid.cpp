@@ -84,7 +84,8 @@ NodeGrid NodeGrid::build(const Measured& measured, const Base& base, const std::
   const std::vector<double> before = grid.seconds;
   make_monotone_in_both(grid);
   for (std::size_t k = 0; k < before.size(); ++k)
-    if (grid.origin[k] == Origin::kMeasured) grid.error[k] = static_cast<float>(std::abs(grid.seconds[k] / before[k] - 1));
+    if (grid.origin[k] == Origin::kMeasured)
+      grid.error[k] = static_cast<float>(std::abs(grid.seconds[k] / before[k] - 1));
   return grid;
 }
 

@@ -31,7 +31,9 @@ std::uint32_t all_experts(const OperatorKey& key) {
 
 PlanCompiler::PlanCompiler(CompiledPlan& out, std::span<const SampleSource* const> sources, const Gpu& gpu,
                            const CompileSettings& settings)
-    : out_(out), gpu_(gpu), settings_(settings) {
+    : out_(out),
+      gpu_(gpu),
+      settings_(settings) {
   for (const SampleSource* source : sources) sources_.emplace_back(*source);
 }
 
@@ -39,8 +41,7 @@ void PlanCompiler::compile(const StepPlan& plan) {
   tensor_parallel_ = plan.tensor_parallel;
   std::vector<PlanEntry> entries = plan.entries;
   use_modules(plan, entries);
-  for (const PlanEntry& entry : entries)
-    entry.binding == Binding::kAttention ? add_attention(entry) : add_rows(entry);
+  for (const PlanEntry& entry : entries) entry.binding == Binding::kAttention ? add_attention(entry) : add_rows(entry);
   if (settings_.use_roofline) return;
   std::set<std::string> missing;
   for (const OperatorAnswer& answer : out_.answers_)
@@ -111,10 +112,11 @@ RowWork PlanCompiler::work_of(const PlanEntry& entry) const {
   const Efficiency& efficiency = settings_.efficiency;
   const OperatorKey& key = entry.key;
   if (entry.binding == Binding::kCollective) {  // by bytes
-    const double link = (settings_.link_bandwidth > 0 ? settings_.link_bandwidth : gpu_.link_bandwidth) * efficiency.link;
+    const double link =
+        (settings_.link_bandwidth > 0 ? settings_.link_bandwidth : gpu_.link_bandwidth) * efficiency.link;
     const double latency = gpu_.has_nvlink ? 1 : efficiency.pcie_factor;
     const double ranks = std::max(1u, key.dims.empty() ? tensor_parallel_ : dim(key, 0));
-    const double rounds = key.kind == "all_reduce" ? 2 * (ranks - 1) / ranks
+    const double rounds = key.kind == "all_reduce"   ? 2 * (ranks - 1) / ranks
                           : key.kind == "all_gather" ? ranks - 1
                           : key.kind == "send_recv"  ? 1
                                                      : (ranks - 1) / ranks;
@@ -205,10 +207,13 @@ std::vector<WorkCurve::Point> PlanCompiler::points_of(const PlanEntry& entry, co
   experts_work.fixed = settings_.efficiency.kernel_seconds;
   experts_work.memory_per_row = 1e-6;
   for (auto& [tokens, activated] : by_tokens) {
-    const double share = active_expert_share(all_experts(entry.key), dim(entry.key, 3), static_cast<std::uint32_t>(tokens));
+    const double share =
+        active_expert_share(all_experts(entry.key), dim(entry.key, 3), static_cast<std::uint32_t>(tokens));
     const double expected = std::max(1.0, dim(entry.key, 2) * share);
     const WorkCurve by_experts(activated, experts_work);
-    points.push_back({tokens, by_experts.at(std::clamp(expected, by_experts.points().front().x, by_experts.points().back().x)).seconds});
+    points.push_back(
+        {tokens,
+         by_experts.at(std::clamp(expected, by_experts.points().front().x, by_experts.points().back().x)).seconds});
   }
   return points;
 }

@@ -66,8 +66,7 @@ void PrefillSurface::build_grid(Grid& grid, const std::vector<Point>& points, bo
   if (sums.empty()) return;
   NodeGrid::Measured measured;
   for (const auto& [where, sum] : sums) measured[where] = sum.first / sum.second;
-  grid.nodes = NodeGrid::build(
-      measured, [&](double u, double x) { return base_at(grid, u, x); }, {}, {});
+  grid.nodes = NodeGrid::build(measured, [&](double u, double x) { return base_at(grid, u, x); }, {}, {});
   for (const double u : grid.nodes.u)
     for (const double x : grid.nodes.x) grid.base.push_back(base_at(grid, u, x));
 }
@@ -101,7 +100,8 @@ double PrefillSurface::ratio(const Grid& grid, double u, double query, Answer& l
   if (used > 1) label.origin = worse(label.origin, Origin::kInterpolated);
   if (x != query || v != u) {
     label.origin = worse(label.origin, Origin::kExtrapolated);
-    label.error += kExtrapolationError * (std::abs(std::log2((query + 1) / (x + 1))) + std::abs(std::log2((u + 1) / (v + 1))));
+    label.error +=
+        kExtrapolationError * (std::abs(std::log2((query + 1) / (x + 1))) + std::abs(std::log2((u + 1) / (v + 1))));
   }
   return seconds / base_at(grid, v, x);
 }
@@ -126,7 +126,8 @@ Answer PrefillSurface::at(const Batch& b) const {
   if (answer.origin == Origin::kInterpolated) {
     answer.error = fold_error_;
   } else if (answer.origin == Origin::kExtrapolated) {
-    answer.error = std::min(1.0, (points_ > 1 ? std::max(fold_error_, kExtrapolationError) : kOnePointError) + answer.error);
+    answer.error =
+        std::min(1.0, (points_ > 1 ? std::max(fold_error_, kExtrapolationError) : kOnePointError) + answer.error);
   }
   return answer;
 }

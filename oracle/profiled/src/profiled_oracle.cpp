@@ -9,8 +9,8 @@ namespace {
 
 CompileSettings checked(CompileSettings settings, const Platform& platform) {
   if (settings.max_num_batched_tokens == 0 || settings.max_num_batched_tokens > (1u << 24))
-    throw OracleError(fmt::format("max_num_batched_tokens: must be from 1 to {}, got {}", 1u << 24,
-                                  settings.max_num_batched_tokens));
+    throw OracleError(
+        fmt::format("max_num_batched_tokens: must be from 1 to {}, got {}", 1u << 24, settings.max_num_batched_tokens));
   if (settings.max_num_seqs == 0 || settings.max_num_seqs > (1u << 20))
     throw OracleError(fmt::format("max_num_seqs: must be from 1 to {}, got {}", 1u << 20, settings.max_num_seqs));
   settings.clock_slowdown = 1 + platform.clock.slowdown;

@@ -33,9 +33,8 @@ using Point = WorkCurve::Point;
 
 std::vector<Point> distinct(std::vector<Point> points) {
   std::erase_if(points, [](const Point& p) { return !(p.seconds > 0 && p.seconds < 1e6 && p.x >= 0); });
-  std::stable_sort(points.begin(), points.end(), [](const Point& a, const Point& b) {
-    return a.x != b.x ? a.x < b.x : a.seconds < b.seconds;
-  });
+  std::stable_sort(points.begin(), points.end(),
+                   [](const Point& a, const Point& b) { return a.x != b.x ? a.x < b.x : a.seconds < b.seconds; });
   std::vector<Point> out;
   for (std::size_t i = 0; i < points.size();) {
     std::size_t j = i;
@@ -56,7 +55,9 @@ void raise(std::vector<Point>& points) {
 
 }  // namespace
 
-WorkCurve::WorkCurve(std::vector<Point> points, const RowWork& work) : points_(distinct(std::move(points))), work_(work) {
+WorkCurve::WorkCurve(std::vector<Point> points, const RowWork& work)
+    : points_(distinct(std::move(points))),
+      work_(work) {
   const std::vector<Point> measured = points_;
   fold_error_ = measure_folds();
   raise(points_);
@@ -75,14 +76,16 @@ double WorkCurve::between(std::size_t upper, double x) const {
 
 Answer WorkCurve::at(double x) const {
   if (points_.empty()) return {work_.seconds(x), Origin::kRoofline, kRooflineError};
-  const auto above = std::lower_bound(points_.begin(), points_.end(), x, [](const Point& p, double v) { return p.x < v; });
+  const auto above =
+      std::lower_bound(points_.begin(), points_.end(), x, [](const Point& p, double v) { return p.x < v; });
   if (above != points_.end() && above->x == x) {
     const double raised = raised_[static_cast<std::size_t>(above - points_.begin())];
     if (best_ != Origin::kMeasured) return {above->seconds, best_, std::max(fold_error_, raised)};
     return {above->seconds, Origin::kMeasured, raised};
   }
   if (above != points_.begin() && above != points_.end()) {
-    return {between(static_cast<std::size_t>(above - points_.begin()), x), worse(best_, Origin::kInterpolated), fold_error_};
+    return {between(static_cast<std::size_t>(above - points_.begin()), x), worse(best_, Origin::kInterpolated),
+            fold_error_};
   }
   const Point& near = above == points_.end() ? points_.back() : points_.front();
   const double doublings = std::abs(std::log2((x + 1) / (near.x + 1)));

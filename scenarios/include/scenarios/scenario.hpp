@@ -37,6 +37,15 @@ struct FixedOracleSpec {
   bool operator==(const FixedOracleSpec&) const = default;
 };
 
+/// Measured operators of a store; what it lacks is asked of the next in the list.
+struct ProfiledOracleSpec {
+  std::string store;         ///< as written: a store directory, a portable file, or a name
+  std::vector<std::filesystem::path> files;  ///< what that is: one directory or file, or all portable files of the name
+  std::string environment;   ///< only environments whose id or description holds this; empty: all of the pool's GPU
+  std::string routing = "balanced";  ///< of experts' samples: balanced, power_law_1.01, power_law_1.2
+  bool operator==(const ProfiledOracleSpec&) const = default;
+};
+
 struct PluginOracleSpec {
   std::filesystem::path plugin;  ///< absolute
   std::string oracle;  ///< its name in the plug-in
@@ -45,7 +54,7 @@ struct PluginOracleSpec {
 };
 
 /// Per operator the first of the scenario's list that answers wins.
-using OracleSpec = std::variant<RooflineOracleSpec, FixedOracleSpec, PluginOracleSpec>;
+using OracleSpec = std::variant<RooflineOracleSpec, FixedOracleSpec, ProfiledOracleSpec, PluginOracleSpec>;
 
 /// Which files a run writes beside summary.json.
 struct OutputSpec {

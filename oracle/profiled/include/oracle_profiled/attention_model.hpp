@@ -42,8 +42,8 @@ class AttentionModel {
   AttentionModel(const std::vector<Sample>& samples, const AttentionRoofline& work, const Limits& limits);
 
   struct Result {
-    double seconds = 0;          ///< at the cool clock
-    double clock_seconds = 0;    ///< more of it at the sustained clock
+    double seconds = 0;  ///< at the cool clock
+    double clock_seconds = 0;  ///< more of it at the sustained clock
     double compute_seconds = 0;  ///< of it at the peak of the matrix units
     Origin origin = Origin::kRoofline;
     double error = 0;
@@ -59,7 +59,8 @@ class AttentionModel {
   class Walk {
    public:
     Walk(const AttentionModel& model, const BatchShape& first)
-        : model_(&model), walk_(model.decode_, first.decodes, model.mean_of(first).attended) {}
+        : model_(&model),
+          walk_(model.decode_, first.decodes, model.mean_of(first).attended) {}
     double seconds(const BatchShape& shape) {
       const DecodeMean mean = model_->mean_of(shape);
       return walk_.seconds(mean.attended) * mean.skew;

@@ -16,7 +16,9 @@ struct AttentionRoofline {
   double kernel_s = 0;
 
   /// Tokens that a token attends to with `context` tokens before it.
-  double attended(double context) const { return kind == AttentionKind::kFull ? context + 1 : std::min(context + 1, window); }
+  double attended(double context) const {
+    return kind == AttentionKind::kFull ? context + 1 : std::min(context + 1, window);
+  }
   /// Pairs of a chunk; continuous in both.
   double pairs(double query, double context) const {
     if (kind == AttentionKind::kFull) return query * (context + (query + 1) / 2);

@@ -64,10 +64,10 @@ class CompiledPlan {
   /// What a number of tokens, or of sequences that sample, takes; seconds.
   struct Row {
     double token_ops = 0, collective = 0;
-    double clock = 0;    ///< more at the sustained clock
+    double clock = 0;  ///< more at the sustained clock
     double compute = 0;  ///< of it at the peak of the matrix units
     double origin[4] = {0, 0, 0, 0};
-    double error = 0;    ///< stated, seconds
+    double error = 0;  ///< stated, seconds
   };
   struct RowOperator {
     WorkCurve curve;

@@ -8,8 +8,8 @@
 namespace dooly::oracle {
 
 /// Attention time of decodes by (sequences, mean of the tokens they attend to). Nodes are the measured points, made a
-/// full and monotone grid on top of a fit by non-negative least squares (constant, sequences, tokens attended, longest);
-/// between nodes bilinear, that is linear in the work. Beyond the last nodes it goes on with the last slopes.
+/// full and monotone grid on top of a fit by non-negative least squares (constant, sequences, tokens attended,
+/// longest); between nodes bilinear, that is linear in the work. Beyond the last nodes it goes on with the last slopes.
 class DecodeSurface {
  public:
   struct Point {

@@ -9,10 +9,10 @@ namespace dooly::oracle {
 /// kernel. Grows strictly with the rows. Measured times are interpolated in it and extrapolated along it.
 struct RowWork {
   double compute_per_row = 0;  ///< seconds
-  double memory_per_row = 0;   ///< seconds
-  double memory_fixed = 0;     ///< seconds: weights
-  double fixed = 0;            ///< seconds: kernel start
-  std::uint32_t experts = 0;   ///< more than 0: weights are read as far as tokens hit them
+  double memory_per_row = 0;  ///< seconds
+  double memory_fixed = 0;  ///< seconds: weights
+  double fixed = 0;  ///< seconds: kernel start
+  std::uint32_t experts = 0;  ///< more than 0: weights are read as far as tokens hit them
   std::uint32_t experts_per_token = 0;
 
   double compute(double rows) const { return compute_per_row * rows; }

@@ -1,0 +1,98 @@
+#include "asked_oracle.hpp"
+
+#include "cli_error.hpp"
+#include "text.hpp"
+
+#include "oracle/oracle_error.hpp"
+#include "oracle_store/signature_store.hpp"
+#include "sim/profile_store.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+namespace dooly::cli {
+namespace {
+
+std::uint32_t whole(const char* option, const std::optional<std::string>& text, std::uint32_t fallback) {
+  if (!text) return fallback;
+  std::uint32_t value = 0;
+  const char* end = text->data() + text->size();
+  const auto [stop, error] = std::from_chars(text->data(), end, value);
+  if (error != std::errc{} || stop != end || value == 0)
+    throw UsageError(std::string(option) + ": must be a whole number of at least 1, got '" + *text + "'");
+  return value;
+}
+
+/// A file, or a plan that one of the stores holds.
+std::string plan_text(const std::string& name, const std::vector<std::filesystem::path>& stores) {
+  std::error_code ignored;
+  if (std::filesystem::is_regular_file(name, ignored)) {
+    std::ifstream file(name, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  std::vector<std::string> known;
+  for (const std::filesystem::path& path : stores) {
+    if (!std::filesystem::is_directory(path, ignored)) continue;
+    const auto opened = store::SignatureStore::open(path, store::SignatureStore::Mode::kRead);
+    if (const auto text = opened.plan(name)) return *text;
+    for (const std::string& plan : opened.plans()) known.push_back(plan);
+  }
+  throw UsageError("--plan: no such file, and no store holds a plan of that name, got '" + name + "'" +
+                   (known.empty() ? "; dooly plan --out writes one" : "; stored: " + listed(known)));
+}
+
+const oracle::Gpu& gpu_of(const std::optional<std::string>& asked, const std::vector<std::filesystem::path>& stores,
+                          const std::string& environment) {
+  if (asked) return oracle::find_gpu(*asked);
+  const std::vector<std::string> gpus = sim::profiled_gpus(stores, environment);
+  if (gpus.size() == 1) return oracle::find_gpu(gpus.front());
+  throw UsageError(gpus.empty() ? std::string("--gpu: needed, the stores name no GPU")
+                                : "--gpu: needed, the stores have several: " + listed(gpus));
+}
+
+}  // namespace
+
+std::vector<OptionSpec> OracleArguments::options() {
+  return {{"--plan", "P", "a step plan: a file of dooly plan --out, or the name of one in the store", &plan},
+          {"--store", "S", "a store directory or a .jsonl.zst; several are merged", &stores},
+          {"--gpu", "NAME", "which device (default: the store's only one)", &gpu},
+          {"--environment", "TEXT", "only environments whose id or description holds this", &environment},
+          {"--platform", "NAME", "host times and clock (default: those of the GPU)", &platform},
+          {"--max-num-batched-tokens", "N", "size of the table (default 8192)", &max_tokens},
+          {"--max-num-seqs", "N", "and of the captured graphs (default 1024)", &max_seqs},
+          {"--enforce-eager", "", "no CUDA graphs, so no padding", &eager},
+          {"--no-roofline", "", "refuse operators that no store answers", &no_roofline}};
+}
+
+std::unique_ptr<oracle::ProfiledOracle> OracleArguments::make() const {
+  if (!plan) throw UsageError("--plan: needed, which operators a step has");
+  if (stores.empty()) throw UsageError("--store: needed, where the measured latencies lie");
+  const std::vector<std::filesystem::path> paths(stores.begin(), stores.end());
+  try {
+    const oracle::StepPlan step = oracle::parse_plan(plan_text(*plan, paths));
+    const oracle::Gpu& device = gpu_of(gpu, paths, environment.value_or(""));
+    const auto source = sim::open_profiles(paths, device.name, environment.value_or(""));
+    oracle::CompileSettings settings;
+    settings.max_num_batched_tokens = whole("--max-num-batched-tokens", max_tokens, settings.max_num_batched_tokens);
+    settings.max_num_seqs = whole("--max-num-seqs", max_seqs, settings.max_num_seqs);
+    settings.use_roofline = !no_roofline;
+    if (!eager)
+      settings.capture_sizes =
+          oracle::CudaGraphs::default_sizes(settings.max_num_seqs, settings.max_num_batched_tokens);
+    const oracle::SampleSource* sources[] = {source.get()};
+    return std::make_unique<oracle::ProfiledOracle>(
+        step, sources, device, settings,
+        oracle::find_platform(platform ? *platform : std::string(oracle::default_platform(device.name))));
+  } catch (const oracle::OracleError& error) {  // a StoreError is one
+    throw UsageError(error.what());
+  }
+}
+
+double iteration_seconds(const oracle::StepCost& cost) {
+  return std::max(cost.device.total(), cost.host.launch - cost.host.launch_lead);
+}
+
+}  // namespace dooly::cli

@@ -1,0 +1,29 @@
+#pragma once
+
+#include "batch_text.hpp"
+#include "command.hpp"
+
+#include "oracle_profiled/profiled_oracle.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dooly::cli {
+
+/// What `predict` and `serve-oracle` ask: one plan, one or several stores, a GPU and the platform around it.
+struct OracleArguments {
+  std::optional<std::string> plan, gpu, platform, environment, max_tokens, max_seqs;
+  std::vector<std::string> stores;
+  bool eager = false, no_roofline = false;
+
+  std::vector<OptionSpec> options();
+  /// Throws UsageError; whatever is wrong with plan, store or GPU comes out here.
+  std::unique_ptr<oracle::ProfiledOracle> make() const;
+};
+
+/// Time of an iteration as the device sees it: its kernels, or the launch that feeds them if that is longer.
+double iteration_seconds(const oracle::StepCost& cost);
+
+}  // namespace dooly::cli

@@ -1,0 +1,83 @@
+#include "batch_text.hpp"
+
+#include "cli_error.hpp"
+
+#include <charconv>
+#include <string>
+
+namespace dooly::cli {
+namespace {
+
+constexpr std::uint64_t kMostRequests = 1u << 20;
+constexpr std::uint64_t kMostTokens = 1u << 24;
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+[[noreturn]] void refuse(std::string_view term, const std::string& what) {
+  throw UsageError("--batch: " + what + ", got '" + std::string(term) +
+                   "'; terms are COUNTxQUERY@CONTEXT, as in '2x512@0 + 32x1@1024'");
+}
+
+std::uint64_t number(std::string_view term, std::string_view digits, const char* name, std::uint64_t least,
+                     std::uint64_t most) {
+  std::uint64_t value = 0;
+  const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error != std::errc{} || stop != digits.data() + digits.size() || value < least || value > most)
+    refuse(term,
+           std::string(name) + " must be a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+  return value;
+}
+
+}  // namespace
+
+oracle::BatchShape BatchOnPaper::batch() const {
+  oracle::BatchShape made = shape;
+  made.prefills = chunks;
+  return made;
+}
+
+void BatchOnPaper::add_decodes(std::uint64_t count, std::uint64_t context) {
+  shape.decodes += static_cast<std::uint32_t>(count);
+  shape.logits_rows += static_cast<std::uint32_t>(count);
+  shape.decode_context += count * context;
+  shape.decode_context_squares += count * context * context;
+}
+
+void BatchOnPaper::add_prefill(std::uint32_t query, std::uint32_t context) {
+  chunks.push_back({query, context});
+  shape.prefill_tokens += query;
+  ++shape.logits_rows;
+}
+
+BatchOnPaper parse_batch(std::string_view text) {
+  BatchOnPaper made;
+  std::uint64_t requests = 0, tokens = 0;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find('+', at), text.size());
+    const std::string_view term = trimmed(text.substr(at, end - at));
+    at = end + 1;
+    const std::size_t x = term.find('x'), on = term.find('@');
+    if (x == std::string_view::npos || on == std::string_view::npos || on < x) refuse(term, "not a term");
+    const std::uint64_t count = number(term, term.substr(0, x), "the count", 1, kMostRequests);
+    const std::uint64_t query = number(term, term.substr(x + 1, on - x - 1), "the query", 1, kMostTokens);
+    const std::uint64_t context = number(term, term.substr(on + 1), "the context", 0, kMostTokens);
+    requests += count;
+    tokens += count * query;
+    if (requests > kMostRequests || tokens > kMostTokens)
+      refuse(term,
+             "at most " + std::to_string(kMostRequests) + " requests and " + std::to_string(kMostTokens) + " tokens");
+    if (query == 1 && context > 0) {
+      made.add_decodes(count, context);
+    } else {
+      for (std::uint64_t i = 0; i < count; ++i)
+        made.add_prefill(static_cast<std::uint32_t>(query), static_cast<std::uint32_t>(context));
+    }
+  }
+  return made;
+}
+
+}  // namespace dooly::cli

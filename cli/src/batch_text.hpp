@@ -1,0 +1,24 @@
+#pragma once
+
+#include "oracle/batch_shape.hpp"
+
+#include <string_view>
+#include <vector>
+
+namespace dooly::cli {
+
+/// A batch with its chunks.
+struct BatchOnPaper {
+  oracle::BatchShape shape;  ///< without `prefills`: see batch()
+  std::vector<oracle::PrefillChunk> chunks;
+
+  oracle::BatchShape batch() const;
+  void add_decodes(std::uint64_t count, std::uint64_t context);
+  void add_prefill(std::uint32_t query, std::uint32_t context);  ///< samples: its prompt is then done
+};
+
+/// Reads '2x512@0 + 32x1@1024': COUNTxQUERY@CONTEXT terms. A query of 1 on a context is a decode, all else a prefill
+/// chunk that ends its prompt. Throws UsageError naming the term.
+BatchOnPaper parse_batch(std::string_view text);
+
+}  // namespace dooly::cli

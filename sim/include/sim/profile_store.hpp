@@ -1,0 +1,27 @@
+#pragma once
+
+#include "oracle/sample_set.hpp"
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dooly::sim {
+
+/// The samples of `paths` (store directories, portable files, merged) that may answer for a GPU: those of environments
+/// of that name, measured ones before imported ones. `environment`, if not empty, must stand in the environment's id or
+/// canonical form. Throws store::StoreError, also when used where two environments would answer for one signature.
+std::unique_ptr<oracle::SampleSource> open_profiles(const std::vector<std::filesystem::path>& paths,
+                                                    std::string_view gpu, std::string_view environment = {});
+
+/// GPUs of all environments that pass `environment`, sorted.
+std::vector<std::string> profiled_gpus(const std::vector<std::filesystem::path>& paths,
+                                       std::string_view environment = {});
+
+/// Attention back end of vLLM on a GPU unless the user names one: fa3 on Hopper, flashinfer on Blackwell's data-centre
+/// parts, else fa2.
+std::string_view default_attention_backend(std::string_view gpu);
+
+}  // namespace dooly::sim

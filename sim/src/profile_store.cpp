@@ -1,0 +1,49 @@
+#include "sim/profile_store.hpp"
+
+#include "oracle_store/sources.hpp"
+
+#include <optional>
+#include <set>
+
+namespace dooly::sim {
+namespace {
+
+bool passes(const std::string& id, const oracle::Environment& environment, std::string_view wanted) {
+  return wanted.empty() || id.starts_with(wanted) || canonical_json(environment).find(wanted) != std::string::npos;
+}
+
+}  // namespace
+
+std::unique_ptr<oracle::SampleSource> open_profiles(const std::vector<std::filesystem::path>& paths,
+                                                    std::string_view gpu, std::string_view environment) {
+  return store::open_sample_source(paths,
+                                   [gpu = std::string(gpu), wanted = std::string(environment)](
+                                       const std::string& id, const oracle::Environment& each) -> std::optional<int> {
+                                     if (each.gpu != gpu || !passes(id, each, wanted)) return std::nullopt;
+                                     return each.source == "measured" ? 0 : 1;
+                                   });
+}
+
+std::vector<std::string> profiled_gpus(const std::vector<std::filesystem::path>& paths, std::string_view environment) {
+  std::set<std::string> gpus;
+  for (const std::filesystem::path& path : paths) {
+    const auto records = store::open_records(path);
+    store::Record record;
+    while (records->next(record)) {  // environments come first
+      const auto* found = std::get_if<store::EnvironmentRecord>(&record);
+      if (found == nullptr) break;
+      if (passes(found->id, found->environment, environment)) gpus.insert(found->environment.gpu);
+    }
+  }
+  return {gpus.begin(), gpus.end()};
+}
+
+std::string_view default_attention_backend(std::string_view gpu) {
+  for (const std::string_view hopper : {"H100", "H200", "H20", "H800", "GH200"})
+    if (gpu.starts_with(hopper)) return "fa3";
+  for (const std::string_view blackwell : {"B200", "B300", "GB200", "GB300"})
+    if (gpu.starts_with(blackwell)) return "flashinfer";
+  return "fa2";
+}
+
+}  // namespace dooly::sim

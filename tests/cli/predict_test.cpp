@@ -1,0 +1,155 @@
+#include "batch_text.hpp"
+#include "cli_error.hpp"
+#include "dooly_process.hpp"
+#include "oracle_query.hpp"
+
+#include "oracle/fixed_oracle.hpp"
+#include "oracle/model_table.hpp"
+#include "oracle/step_plan.hpp"
+#include "oracle_store/portable_file.hpp"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <fstream>
+
+namespace dooly::cli {
+namespace {
+
+using nlohmann::json;
+
+TEST(BatchText, TermsAreCountQueryContext) {
+  const BatchOnPaper paper = parse_batch("2x512@0 + 32x1@1024+1x1@0");
+  const oracle::BatchShape batch = paper.batch();
+  EXPECT_EQ(batch.decodes, 32u);
+  EXPECT_EQ(batch.decode_context, 32u * 1024);
+  EXPECT_EQ(batch.decode_context_squares, 32u * 1024 * 1024);
+  ASSERT_EQ(batch.prefills.size(), 3u);
+  EXPECT_EQ(batch.prefill_tokens, 1025u);
+  EXPECT_EQ(batch.logits_rows, 35u);
+  for (const char* bad :
+       {"", "2x", "512@0", "0x1@1", "1x0@5", "1x1@-1", "1x1@1 +", "axb@c", "99999999x1@1", "1048576x1024@0"})
+    EXPECT_THROW(parse_batch(bad), UsageError) << bad;
+}
+
+TEST(OracleQuery, AnswersALine) {
+  const oracle::FixedOracle fixed({.base = 0.5});
+  const json answer = json::parse(answer_query(
+      fixed,
+      R"({"id":1,"prefill":[{"query":512,"context":0}],"decode":[{"context":1024,"count":32}],"sustained":0.0})"));
+  EXPECT_EQ(answer["id"], 1);
+  EXPECT_EQ(answer["device_s"]["other"], 0.5);
+  EXPECT_EQ(answer["iteration_s"], 0.5);
+  for (const char* name : {"schedule", "launch", "sample", "update", "delivery"})
+    EXPECT_TRUE(answer["host_s"].contains(name));
+  for (const char* name : {"token_ops", "attention", "collective", "other"})
+    EXPECT_TRUE(answer["device_s"].contains(name));
+  EXPECT_TRUE(answer["provenance"].contains("roofline"));
+  EXPECT_TRUE(answer.contains("stated_error"));
+}
+
+TEST(OracleQuery, ABadLineAnswersItsErrorWithItsId) {
+  const oracle::FixedOracle fixed({.base = 0.5});
+  const auto error = [&](const char* line) { return json::parse(answer_query(fixed, line)); };
+  EXPECT_EQ(error("{").at("error"), "not a JSON object");
+  EXPECT_EQ(error("{").at("id"), nullptr);
+  EXPECT_EQ(error(R"({"id":"a","decodes":[]})").at("id"), "a");
+  EXPECT_EQ(error(R"({"id":7,"decodes":[]})").at("error"), "decodes: unknown member");
+  EXPECT_EQ(error(R"({"prefill":[{"context":0}]})").at("error"), "prefill[0].query: missing");
+  EXPECT_TRUE(error(R"({"prefill":[{"query":0}]})").contains("error"));
+  EXPECT_TRUE(error(R"({"decode":[{"context":-1}]})").contains("error"));
+  EXPECT_TRUE(error(R"({"sustained":2})").contains("error"));
+  EXPECT_TRUE(error("[1]").contains("error"));
+  EXPECT_TRUE(error("\xff\xfe").contains("error"));
+  EXPECT_FALSE(error("{}").contains("error"));
+}
+
+/// A store with samples of every operator of the plan but one.
+std::string write_store(const Scratch& scratch, const oracle::StepPlan& plan, const std::string& without) {
+  const std::string path = scratch.name("h200.jsonl.zst");
+  store::PortableSink sink(path);
+  oracle::Environment environment;
+  environment.gpu = "H200-SXM";
+  environment.source = "measured";
+  sink.environment(environment);
+  const auto put = [&](const oracle::PlanEntry& entry, oracle::SamplePoint point, double seconds) {
+    oracle::Sample sample;
+    sample.point = point;
+    sample.count = 1;
+    sample.regime = oracle::ClockRegime::kCool;
+    sample.median_s = sample.mean_s = sample.min_s = sample.p10_s = sample.p90_s = seconds;
+    sink.sample(entry.key, sample);
+  };
+  for (const oracle::PlanEntry& entry : plan.entries) {
+    if (entry.name == without) continue;
+    if (entry.binding == oracle::Binding::kAttention) {
+      for (const std::uint64_t n : {1, 256}) put(entry, {0, 0, 0, n, 1024}, 1e-5 * double(n));
+      for (const std::uint64_t q : {16, 2048}) put(entry, {1, q, 0}, 1e-7 * double(q));
+    } else {
+      for (const std::uint64_t m : {1, 8192}) put(entry, {m}, 1e-5 * (1 + double(m) / 64));
+    }
+  }
+  sink.finish();
+  return path;
+}
+
+class Predict : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    plan_ = oracle::make_plan(oracle::find_model("meta-llama/Llama-3.1-8B"), {});
+    std::ofstream(scratch_ / "plan.json") << plan_json(plan_);
+    store_ = write_store(scratch_, plan_, "rope");
+  }
+  Scratch scratch_;
+  oracle::StepPlan plan_;
+  std::string store_;
+};
+
+TEST_F(Predict, ShowsTimesByPartAndWhereTheyCameFrom) {
+  const ProcessResult result = dooly({"predict", "--plan", scratch_.name("plan.json"), "--store", store_, "--batch",
+                                      "2x512@0 + 32x1@1024", "--operators"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  for (const char* part : {"iteration", "attention", "collectives", "launch", "interpolated", "qkv_proj", "roofline"})
+    EXPECT_NE(result.out.find(part), std::string::npos) << part << "\n" << result.out;
+  const ProcessResult as_json = dooly(
+      {"predict", "--plan", scratch_.name("plan.json"), "--store", store_, "--batch", "1x1@1024", "--format", "json"});
+  const json answer = json::parse(as_json.out);
+  EXPECT_NEAR(answer["device_s"]["attention"].get<double>(), 32 * 1e-5, 1e-9);
+  EXPECT_GT(answer["provenance"]["measured"].get<double>(), 0.5);
+}
+
+TEST_F(Predict, RefusesWhatNobodyAnswersIfTheRooflineMayNot) {
+  const ProcessResult result = dooly(
+      {"predict", "--plan", scratch_.name("plan.json"), "--store", store_, "--batch", "1x1@1024", "--no-roofline"});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_NE(result.err.find("rope"), std::string::npos) << result.err;
+  EXPECT_EQ(dooly({"predict", "--plan", scratch_.name("plan.json"), "--store", store_}).code, 2);
+  EXPECT_EQ(dooly({"predict", "--plan", scratch_.name("none.json"), "--store", store_, "--batch", "1x1@1"}).code, 2);
+  EXPECT_EQ(
+      dooly({"predict", "--plan", scratch_.name("plan.json"), "--store", scratch_.name("none"), "--batch", "1x1@1"})
+          .code,
+      2);
+}
+
+TEST_F(Predict, AScenarioRunsOnTheStoreAndSaysWhoAnswered) {
+  const std::string scenario = small_scenario() + "oracle: [{kind: profiled, store: h200}, roofline]\n";
+  const std::string file = scratch_.file("s.yaml", scenario);
+  const ProcessResult run = dooly({"run", file, "--format", "json"});
+  ASSERT_EQ(run.code, 0) << run.err;
+  const json summary = json::parse(run.out);
+  EXPECT_GT(summary["oracle"]["answers"]["interpolated"].get<double>() +
+                summary["oracle"]["answers"]["extrapolated"].get<double>(),
+            0.5);
+  const double roofline = summary["oracle"]["answers"]["roofline"].get<double>();
+  EXPECT_GT(roofline, 0);
+  EXPECT_LT(roofline, 0.2);
+  const ProcessResult explained = dooly({"explain", file});
+  EXPECT_NE(explained.out.find("who answers"), std::string::npos) << explained.out << explained.err;
+  const std::string strict = scratch_.file("strict.yaml", small_scenario() + "oracle: {kind: profiled, store: h200}\n");
+  const ProcessResult not_run = dooly({"run", strict});
+  EXPECT_EQ(not_run.code, 2);
+  EXPECT_NE(not_run.err.find("rope"), std::string::npos) << not_run.err;
+}
+
+}  // namespace
+}  // namespace dooly::cli
