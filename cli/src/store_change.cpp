@@ -8,6 +8,8 @@
 #include "oracle_store/signature_store.hpp"
 #include "oracle_store/sources.hpp"
 
+#include <charconv>
+
 namespace dooly::cli {
 namespace {
 
@@ -72,6 +74,15 @@ bool is_portable(const std::filesystem::path& path) {
   return std::filesystem::is_regular_file(path) || path.extension() == ".zst" || path.extension() == ".jsonl";
 }
 
+std::optional<std::uint32_t> positive_number(const std::optional<std::string>& text, std::string_view option) {
+  if (!text) return std::nullopt;
+  std::uint32_t value = 0;
+  const char* const end = text->data() + text->size();
+  const auto [stop, error] = std::from_chars(text->data(), end, value);
+  if (error == std::errc() && stop == end && value > 0) return value;
+  throw UsageError(std::string(option) + ": must be a positive number, got '" + *text + "'");
+}
+
 OnConflict parse_preference(const std::optional<std::string>& word, std::string_view first) {
   if (!word) return OnConflict::kRefuse;
   return *word == first ? OnConflict::kFirst : OnConflict::kLast;
@@ -93,8 +104,8 @@ ExitCode carry_out(const StoreChange& change, Terminal& terminal) {
     terminal.error(with_commas(counts.conflicts) + " conflicts, nothing was written; " + change.remedy);
     return ExitCode::kJudgedBad;
   }
-  const std::uint64_t written = is_portable(change.target) ? write_file(change, open_all(change), prefer)
-                                                           : write_directory(change, prefer);
+  const std::uint64_t written =
+      is_portable(change.target) ? write_file(change, open_all(change), prefer) : write_directory(change, prefer);
   std::string text = change.target.string() + ": " + with_commas(written) + " records written";
   if (counts.shared > 0) text += ", " + with_commas(counts.shared) + " were there already, equal";
   if (counts.conflicts > 0) text += ", " + with_commas(counts.conflicts) + " conflicts resolved";

@@ -5,11 +5,13 @@
 
 #include "oracle_store/record.hpp"
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dooly::cli {
@@ -21,6 +23,9 @@ RecordOpener opener_of(const std::filesystem::path& path);
 
 /// By its name, or what is there already: a file in portable form, else a directory.
 bool is_portable(const std::filesystem::path& path);
+
+/// An option's value; throws UsageError that names the option.
+std::optional<std::uint32_t> positive_number(const std::optional<std::string>& text, std::string_view option);
 
 /// What to do where two inputs hold different records of one identity.
 enum class OnConflict { kRefuse, kFirst, kLast };

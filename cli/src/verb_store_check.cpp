@@ -19,10 +19,9 @@ constexpr std::size_t kShown = 1000;  // damaged records of one store
 
 ExitCode diff(const std::string& left, const std::string& right, bool judged, Terminal& terminal) {
   const auto left_records = opener_of(left)(), right_records = opener_of(right)();
-  const store::DiffCounts counts =
-      store::diff(*left_records, *right_records, [&](const store::Difference& difference) {
-        terminal.print(store::difference_text(difference) + "\n");
-      });
+  const store::DiffCounts counts = store::diff(*left_records, *right_records, [&](const store::Difference& difference) {
+    terminal.print(store::difference_text(difference) + "\n");
+  });
   terminal.print(with_commas(counts.equal) + " records equal, " + with_commas(counts.only_left) + " only in " + left +
                  " (-), " + with_commas(counts.only_right) + " only in " + right + " (+), " +
                  with_commas(counts.differ) + " differ (~)\n");
@@ -31,28 +30,44 @@ ExitCode diff(const std::string& left, const std::string& right, bool judged, Te
 
 // --- verify
 
-std::vector<store::Damage> damages_of(const std::string& path) {
+struct Findings {
+  std::vector<store::Damage> damages, remarks;
+};
+
+Findings findings_of(const std::string& path) {
   if (!std::filesystem::exists(path)) throw UsageError(path + ": no such store or file");
-  if (std::filesystem::is_directory(path)) return store::SignatureStore::verify(path);
+  Findings found;
+  if (std::filesystem::is_directory(path)) {
+    found.damages = store::SignatureStore::verify(path, &found.remarks);
+    return found;
+  }
   try {
     store::PortableReader reader(path);
     for (store::Record record; reader.next(record);) continue;
   } catch (const store::StoreDamaged& error) {
-    return {{"file", path, error.what()}};
+    found.damages.push_back({"file", path, error.what()});
   }
-  return {};
+  return found;
 }
 
-ExitCode verify(const std::vector<std::string>& paths, Terminal& terminal) {
+void print_some(const std::string& path, const std::vector<store::Damage>& damages, std::size_t most,
+                Terminal& terminal) {
+  for (std::size_t i = 0; i < std::min(damages.size(), most); ++i)
+    terminal.print(path + ": " + damages[i].family + ": " + damages[i].record + ": " + damages[i].what + "\n");
+  if (damages.size() > most) terminal.print(path + ": ... and " + with_commas(damages.size() - most) + " more\n");
+}
+
+ExitCode verify(const std::vector<std::string>& paths, bool all_remarks, Terminal& terminal) {
   ExitCode code = ExitCode::kDone;
   for (const std::string& path : paths) {
-    const std::vector<store::Damage> damages = damages_of(path);
-    for (std::size_t i = 0; i < std::min(damages.size(), kShown); ++i)
-      terminal.print(path + ": " + damages[i].family + ": " + damages[i].record + ": " + damages[i].what + "\n");
-    if (damages.size() > kShown)
-      terminal.print(path + ": ... and " + with_commas(damages.size() - kShown) + " more\n");
-    terminal.print(path + ": " + (damages.empty() ? "sound" : with_commas(damages.size()) + " places are damaged") +
-                   "\n");
+    const auto [damages, remarks] = findings_of(path);
+    print_some(path, damages, kShown, terminal);
+    if (all_remarks) print_some(path, remarks, remarks.size(), terminal);
+    std::string verdict = damages.empty() ? "sound" : "DAMAGED in " + with_commas(damages.size()) + " places";
+    if (!remarks.empty())
+      verdict += "; " + with_commas(remarks.size()) + " operators ran more than one kernel family" +
+                 (all_remarks ? "" : " (--remarks lists them)");
+    terminal.print(path + ": " + verdict + "\n");
     if (!damages.empty()) code = ExitCode::kJudgedBad;
   }
   return code;
@@ -78,14 +93,20 @@ Command store_diff_command() {
 }
 
 Command store_verify_command() {
-  const auto paths = std::make_shared<std::vector<std::string>>();
+  struct Arguments {
+    std::vector<std::string> paths;
+    bool remarks = false;
+  };
+  const auto arguments = std::make_shared<Arguments>();
   Command command{.name = "verify", .purpose = "reads everything and names what is damaged or inconsistent"};
   command.details =
-      "Checks every record and every link between records; that samples of one operator ran one kernel family; and\n"
-      "the bytes of all files of a directory that its last writer closed. Exit status 4 if something is wrong.\n";
-  command.arguments = {{"STORE", "directories and portable files", paths.get()}};
+      "Checks every record, every link between records, and the bytes of all files of a directory that its last "
+      "writer\n"
+      "closed. Exit status 4 if something is wrong.\n";
+  command.arguments = {{"STORE", "directories and portable files", &arguments->paths}};
+  command.options = {{"--remarks", "", "also list operators that ran different kernel families", &arguments->remarks}};
   command.examples = {"dooly store verify h200 h200.jsonl.zst"};
-  command.action = [paths](Terminal& terminal) { return verify(*paths, terminal); };
+  command.action = [arguments](Terminal& terminal) { return verify(arguments->paths, arguments->remarks, terminal); };
   return command;
 }
 

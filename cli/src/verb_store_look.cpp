@@ -160,9 +160,7 @@ Command store_ls_command() {
   command.arguments = {{"STORE", "a directory or a portable file", &arguments->store}};
   command.options = {{"--operators", "", "a line per operator and environment", &arguments->operators}};
   command.examples = {"dooly store ls h200", "dooly store ls h200.jsonl.zst --operators | grep attention"};
-  command.action = [arguments](Terminal& terminal) {
-    return list(arguments->store, arguments->operators, terminal);
-  };
+  command.action = [arguments](Terminal& terminal) { return list(arguments->store, arguments->operators, terminal); };
   return command;
 }
 

@@ -4,10 +4,8 @@
 #include "verb_store.hpp"
 
 #include "oracle_import/import_profile.hpp"
-#include "oracle_store/portable_file.hpp"
 #include "oracle_store/record_set.hpp"
 
-#include <charconv>
 #include <memory>
 
 namespace dooly::cli {
@@ -19,15 +17,6 @@ std::vector<std::string> import_format_names() {
   std::vector<std::string> names = {kOwnFormat};
   for (const import_::ImportFormat& format : import_::import_formats()) names.emplace_back(format.name);
   return names;
-}
-
-std::uint32_t number(const std::optional<std::string>& text, const char* option) {
-  if (!text) return 0;
-  std::uint32_t value = 0;
-  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
-  if (error != std::errc() || end != text->data() + text->size() || value == 0)
-    throw UsageError(std::string(option) + ": must be a positive number, got '" + *text + "'");
-  return value;
 }
 
 // --- import
@@ -48,8 +37,8 @@ struct ImportArguments {
             .topology = topology.value_or(""),
             .driver = driver.value_or(""),
             .cuda = cuda.value_or(""),
-            .tensor_parallel = number(tp, "--tp"),
-            .block_size = number(block_size, "--block-size")};
+            .tensor_parallel = positive_number(tp, "--tp").value_or(0),
+            .block_size = positive_number(block_size, "--block-size").value_or(0)};
   }
 };
 
@@ -78,17 +67,6 @@ ExitCode import_into_store(const ImportArguments& arguments, Terminal& terminal)
   else
     change.inputs.push_back(read_profiles(arguments, terminal));
   return carry_out(change, terminal);
-}
-
-// --- export
-
-ExitCode export_portable(const std::string& store, const std::string& out, bool force, Terminal& terminal) {
-  if (std::filesystem::exists(out) && !force) throw UsageError(out + ": exists already; --force replaces it");
-  const auto records = opener_of(store)();
-  store::PortableWriter writer(out);
-  for (store::Record record; records->next(record);) writer.write(record);
-  terminal.note(out + ": " + with_commas(writer.finish()) + " records written");
-  return ExitCode::kDone;
 }
 
 // --- merge
@@ -141,23 +119,6 @@ Command store_import_command() {
   return command;
 }
 
-Command store_export_command() {
-  struct Arguments {
-    std::string store, out;
-    bool force = false;
-  };
-  const auto arguments = std::make_shared<Arguments>();
-  Command command{.name = "export", .purpose = "writes a store in the portable form"};
-  command.arguments = {{"STORE", "a directory or a portable file", &arguments->store},
-                       {"FILE", "to write, by custom NAME.jsonl.zst", &arguments->out}};
-  command.options = {{"--force", "", "replace a file that is there already", &arguments->force}};
-  command.examples = {"dooly store export h200 h200.jsonl.zst"};
-  command.action = [arguments](Terminal& terminal) {
-    return export_portable(arguments->store, arguments->out, arguments->force, terminal);
-  };
-  return command;
-}
-
 Command store_merge_command() {
   struct Arguments {
     std::string out;
@@ -172,9 +133,9 @@ Command store_merge_command() {
       "(exit status 4) unless --prefer says which input wins.\n";
   command.arguments = {{"OUT", "a new directory, or a portable file (.jsonl.zst)", &arguments->out},
                        {"STORE", "directories and portable files", &arguments->inputs}};
-  command.options = {{"--prefer", "SIDE", "where inputs differ keep what stands in the", &arguments->prefer,
-                      {"first", "last"}},
-                     {"--force", "", "replace a file that is there already", &arguments->force}};
+  command.options = {
+      {"--prefer", "SIDE", "where inputs differ keep what stands in the", &arguments->prefer, {"first", "last"}},
+      {"--force", "", "replace a file that is there already", &arguments->force}};
   command.examples = {"dooly store merge all.jsonl.zst gemm.jsonl.zst attention.jsonl.zst"};
   command.action = [arguments](Terminal& terminal) {
     return merge(arguments->out, arguments->inputs, parse_preference(arguments->prefer, "first"), arguments->force,

@@ -47,7 +47,8 @@ class Wanted {
   void require(const std::string& store) const {
     if (!found_.empty()) return;
     throw UsageError(store + ": holds no " + (thing_.empty() ? "record" : thing_) +
-                     (name_.empty() ? "" : " that begins with '" + name_ + "'") + "; dooly store ls lists what it holds");
+                     (name_.empty() ? "" : " that begins with '" + name_ + "'") +
+                     "; dooly store ls lists what it holds");
   }
 
  private:
@@ -55,7 +56,8 @@ class Wanted {
 };
 
 std::string key_text(const store::KeyRecord& record) {
-  return "operator " + record.signature.hex() + "\n" + store::title(record.key) + "\n" + oracle::canonical_json(record.key) + "\n";
+  return "operator " + record.signature.hex() + "\n" + store::title(record.key) + "\n" +
+         oracle::canonical_json(record.key) + "\n";
 }
 
 /// Samples of one operator, a table per environment.
@@ -66,18 +68,18 @@ class SampleTables {
       flush();
       environment_id_ = record.environment_id;
       text_ += "\nenvironment " + environment_id_.substr(0, 12) + " (" + environment + "), microseconds:\n";
-      rows_ = {{"REGIME", "POINT", "STATUS", "MEDIAN", "MEAN", "STD", "MIN", "P10", "P90", "COUNT", "MHz", "W", "KERNELS",
-                "NOTE"}};
+      rows_ = {{"REGIME", "POINT", "STATUS", "MEDIAN", "MEAN", "STD", "MIN", "P10", "P90", "COUNT", "MHz", "W",
+                "KERNELS", "NOTE"}};
     }
     const oracle::Sample& sample = record.sample;
-    rows_.push_back({std::string(store::regime_name(sample.regime)), store::point_text(sample.point),
-                     std::string(store::status_name(sample.status)), micros(sample.median_s), micros(sample.mean_s),
-                     micros(sample.std_s), micros(sample.min_s), micros(sample.p10_s), micros(sample.p90_s),
-                     with_commas(sample.count), number_or_none(sample.sm_clock_mhz, "{:.0f}"),
-                     number_or_none(sample.power_w, "{:.0f}"),
-                     sample.kernel_family.empty() ? fmt::format("{}", fmt::join(sample.kernels, " "))
-                                                  : sample.kernel_family,
-                     sample.note});
+    rows_.push_back(
+        {std::string(store::regime_name(sample.regime)), store::point_text(sample.point),
+         std::string(store::status_name(sample.status)), micros(sample.median_s), micros(sample.mean_s),
+         micros(sample.std_s), micros(sample.min_s), micros(sample.p10_s), micros(sample.p90_s),
+         with_commas(sample.count), number_or_none(sample.sm_clock_mhz, "{:.0f}"),
+         number_or_none(sample.power_w, "{:.0f}"),
+         sample.kernel_family.empty() ? fmt::format("{}", fmt::join(sample.kernels, " ")) : sample.kernel_family,
+         sample.note});
   }
   std::string text() {
     flush();
@@ -106,11 +108,9 @@ ExitCode show_records(const std::string& path, Wanted wanted, Terminal& terminal
     } else if (const auto* key = std::get_if<store::KeyRecord>(&record)) {
       if (wanted.is("operator", key->signature.hex())) terminal.print(key_text(*key));
     } else if (const auto* sample = std::get_if<store::SampleRecord>(&record)) {
-      if (wanted.is("operator", sample->signature.hex()))
-        tables.add(*sample, environments[sample->environment_id]);
+      if (wanted.is("operator", sample->signature.hex())) tables.add(*sample, environments[sample->environment_id]);
     } else if (const auto* plan = std::get_if<store::PlanRecord>(&record)) {
-      if (wanted.is("plan", plan->name))
-        terminal.print(nlohmann::ordered_json::parse(plan->json).dump(2) + "\n");
+      if (wanted.is("plan", plan->name)) terminal.print(nlohmann::ordered_json::parse(plan->json).dump(2) + "\n");
     } else if (const auto* comm = std::get_if<store::CommRecord>(&record)) {
       if (wanted.is("collectives", comm->name))
         terminal.print(nlohmann::ordered_json::parse(comm->json).dump(2) + "\n");

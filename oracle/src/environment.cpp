@@ -43,8 +43,9 @@ std::string environment_id(const Environment& environment) { return sha256_hex(c
 
 Environment parse_environment(std::string_view json) {
   const nlohmann::json parsed = parse_strictly(json, "environment");
-  const StrictObject fields(parsed, "environment", {"cuda", "driver", "gpu", "libraries", "memory_bytes",
-                                                    "multiprocessors", "source", "topology"});
+  const StrictObject fields(
+      parsed, "environment",
+      {"cuda", "driver", "gpu", "libraries", "memory_bytes", "multiprocessors", "source", "topology"});
   Environment environment;
   environment.gpu = fields.text("gpu");
   environment.multiprocessors =

@@ -121,8 +121,7 @@ Signature signature_of(const OperatorKey& key) { return Signature{sha256(canonic
 
 OperatorKey parse_operator_key(std::string_view json) {
   const nlohmann::json parsed = parse_strictly(json, "operator key");
-  const StrictObject fields(parsed, "operator key",
-                            {"attributes", "dims", "dtypes", "family", "kind", "request_dims"});
+  const StrictObject fields(parsed, "operator key", {"attributes", "dims", "dtypes", "family", "kind", "request_dims"});
   OperatorKey key;
   key.kind = fields.text("kind");
   key.dtypes = fields.texts_or_none("dtypes");

@@ -90,7 +90,8 @@ bool as_whole(const nlohmann::json& value, std::uint64_t limit, std::uint64_t& w
 
 StrictObject::StrictObject(const nlohmann::json& json, std::string what,
                            std::initializer_list<std::string_view> members)
-    : json_(json), what_(std::move(what)) {
+    : json_(json),
+      what_(std::move(what)) {
   if (!json_.is_object()) throw OracleError(what_ + ": must be a JSON object, got " + json_.dump());
   for (const auto& [name, value] : json_.items()) {
     if (std::find(members.begin(), members.end(), name) != members.end()) continue;

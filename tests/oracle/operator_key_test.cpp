@@ -28,7 +28,10 @@ OperatorKey attention() {
   key.dtypes = {"bfloat16", "fp8", "bfloat16"};
   key.dims = {32, 8, 128};
   key.request_dims = {"batch"};
-  key.attributes = {{"window", std::int64_t{4096}}, {"soft_cap", 30.0}, {"scale", 0.0625}, {"sinks", true},
+  key.attributes = {{"window", std::int64_t{4096}},
+                    {"soft_cap", 30.0},
+                    {"scale", 0.0625},
+                    {"sinks", true},
                     {"layout", std::string("NHD")}};
   key.family = "fa3";
   return key;
@@ -296,9 +299,7 @@ TEST(OperatorKey, DifferentKeysHaveDifferentForms) {
 }
 
 TEST(OperatorKey, WhatIsNoKeyIsNamed) {
-  const auto complaint = [](const char* json) {
-    return message_of<OracleError>([&] { parse_operator_key(json); });
-  };
+  const auto complaint = [](const char* json) { return message_of<OracleError>([&] { parse_operator_key(json); }); };
   EXPECT_EQ(complaint("[]"), "operator key: must be a JSON object, got []");
   EXPECT_EQ(complaint("{}"), "operator key: kind: missing");
   EXPECT_EQ(complaint(R"({"kind":1})"), "operator key: kind: must be text, got 1");

@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <random>
+#include <vector>
 
+#include "sha256_blocks.hpp"
 #include "test_support/scratch.hpp"
 
 namespace dooly::oracle {
@@ -32,6 +35,19 @@ TEST(Sha256, PiecesOfAnySizeGiveTheSameDigest) {
     Sha256 hash;
     for (std::size_t at = 0; at < text.size(); at += piece) hash.update(std::string_view(text).substr(at, piece));
     EXPECT_EQ(hash.finish_hex(), whole) << piece;
+  }
+}
+
+TEST(Sha256, ProcessorsInstructionsGiveTheSame) {
+  if (!has_sha256_instructions()) GTEST_SKIP() << "this processor has no SHA instructions";
+  std::mt19937 random(1);
+  std::vector<std::uint8_t> blocks(64 * 50);
+  for (std::uint8_t& byte : blocks) byte = static_cast<std::uint8_t>(random());
+  for (std::size_t count = 0; count <= 50; ++count) {
+    std::array<std::uint32_t, 8> plain = {1, 2, 3, 4, 5, 6, 7, 0xffffffff}, fast = plain;
+    sha256_blocks_plainly(plain.data(), blocks.data(), count);
+    sha256_blocks_by_instructions(fast.data(), blocks.data(), count);
+    ASSERT_EQ(plain, fast) << count;
   }
 }
 

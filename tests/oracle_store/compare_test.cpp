@@ -55,7 +55,8 @@ TEST(Diff, SaysWhatIsWhere) {
   lines.clear();
   Listed again(records({test_sample(8), test_sample(64), test_sample(128)}));
   EXPECT_EQ(diff(again, changed, note).differ, 1u);
-  EXPECT_EQ(lines, std::vector{"~ " + head + "64: median_s 0.0000125 -> 0.000015 (+20.0 %), count 30 -> 60 (+100.0 %)"});
+  EXPECT_EQ(lines,
+            std::vector{"~ " + head + "64: median_s 0.0000125 -> 0.000015 (+20.0 %), count 30 -> 60 (+100.0 %)"});
 }
 
 TEST(Diff, AStoreIsItself) {

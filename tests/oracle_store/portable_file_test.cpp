@@ -93,14 +93,30 @@ TEST(PortableFile, WrongLinesAreRefused) {
     line.replace(line.find(from), from.size(), to);
     return line;
   };
-  const std::string lines[] = {changed("\"count\":30", "\"count\":03"), changed("\"count\":30", "\"count\":30."),
-                               changed("\"count\":30", "\"count\":-1"), changed("\"count\":30", "\"count\":4294967296"),
-                               changed("\"count\":30", "\"count\":30,\"count\":30"), changed("\"count\"", "\"cuont\""),
-                               changed("[64]", "[64,]"), changed("[64]", "[1,2,3,4,5,6,7,8]"), changed("[64]", "[0.5]"),
-                               changed("\"cool\"", "\"warm\""), changed("0.0000125", "1.e5"), changed("0.0000125", "nan"),
-                               changed("0.0000125", ".5"), changed("0.0000125", "00.5"), changed("}", "} "  "x"),
-                               changed("\"regime\":\"cool\",", ""), changed("\"regime\":\"cool\"", "\"status\":\"fine\""),
-                               "", "{}", "[]", "{\"record\":\"sample\"}", "{\"record\":\"surprise\"}"};
+  const std::string lines[] = {changed("\"count\":30", "\"count\":03"),
+                               changed("\"count\":30", "\"count\":30."),
+                               changed("\"count\":30", "\"count\":-1"),
+                               changed("\"count\":30", "\"count\":4294967296"),
+                               changed("\"count\":30", "\"count\":30,\"count\":30"),
+                               changed("\"count\"", "\"cuont\""),
+                               changed("[64]", "[64,]"),
+                               changed("[64]", "[1,2,3,4,5,6,7,8]"),
+                               changed("[64]", "[0.5]"),
+                               changed("\"cool\"", "\"warm\""),
+                               changed("0.0000125", "1.e5"),
+                               changed("0.0000125", "nan"),
+                               changed("0.0000125", ".5"),
+                               changed("0.0000125", "00.5"),
+                               changed("}",
+                                       "} "
+                                       "x"),
+                               changed("\"regime\":\"cool\",", ""),
+                               changed("\"regime\":\"cool\"", "\"status\":\"fine\""),
+                               "",
+                               "{}",
+                               "[]",
+                               "{\"record\":\"sample\"}",
+                               "{\"record\":\"surprise\"}"};
   for (const std::string& line : lines) EXPECT_THROW(parse_portable_line(line), StoreError) << line;
 }
 
@@ -160,8 +176,9 @@ TEST(PortableFile, DamageIsNamedByLine) {
     });
   };
   EXPECT_EQ(complaint({}), file + ":0: the file is empty");
-  EXPECT_EQ(complaint({1, 2}), file + ": is no portable store: its first line should be "
-                                      R"({"format":"dooly-store","record":"header","version":1})");
+  EXPECT_EQ(complaint({1, 2}), file +
+                                   ": is no portable store: its first line should be "
+                                   R"({"format":"dooly-store","record":"header","version":1})");
   EXPECT_EQ(complaint({}, "{\"format\":\"dooly-store\",\"version\":2}\n"),
             file + ": holds schema version 2, this program reads and writes version 1");
   EXPECT_EQ(complaint({0, 1, 2, 3}), file + ":4: the file is cut off: its last line is no checksum");

@@ -30,7 +30,8 @@ TEST(PortableSink, SortsWhatItGets) {
   EXPECT_FALSE(std::filesystem::exists(scratch / "f.partial"));
   std::vector<oracle::Sample> samples;
   for (const Record& record : records)
-    if (const auto* sample = std::get_if<SampleRecord>(&record); sample && sample->signature == oracle::signature_of(test_key()))
+    if (const auto* sample = std::get_if<SampleRecord>(&record);
+        sample && sample->signature == oracle::signature_of(test_key()))
       samples.push_back(sample->sample);
   EXPECT_EQ(samples, (std::vector{test_sample(8, 7e-6), test_sample(64), test_sample(512)}));
 }

@@ -102,7 +102,8 @@ TEST(StoreProcesses, ReadersWorkBesideAWriter) {
   const int readers = setting("DOOLY_STORE_READERS", 8);
   constexpr std::uint64_t kPoints = 400;
   std::vector<Process> processes;
-  for (int i = 0; i < readers; ++i) processes.emplace_back("read", path, kPoints, scratch / ("reader" + std::to_string(i)));
+  for (int i = 0; i < readers; ++i)
+    processes.emplace_back("read", path, kPoints, scratch / ("reader" + std::to_string(i)));
   EXPECT_EQ(Process("sweep", path, kPoints / 2, scratch / "output").wait(), 0);
   EXPECT_EQ(Process("sweep", path, kPoints, scratch / "output").wait(), 0);
   for (const Process& process : processes) EXPECT_EQ(process.wait(), 0);

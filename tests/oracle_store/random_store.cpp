@@ -43,7 +43,8 @@ oracle::Sample random_sample(Random& random) {
     return text;
   };
   const auto figure = [&] {
-    return random() % 4 == 0 ? 0.0 : std::ldexp(static_cast<double>(random() >> 11), -70 + static_cast<int>(random() % 40));
+    return random() % 4 == 0 ? 0.0
+                             : std::ldexp(static_cast<double>(random() >> 11), -70 + static_cast<int>(random() % 40));
   };
   oracle::Sample sample;
   for (std::uint64_t& at : sample.point)
@@ -80,7 +81,8 @@ std::vector<Record> random_records(Random& random, std::size_t samples) {
     records.push_back(SampleRecord{environments[random() % environments.size()],
                                    signatures[random() % signatures.size()], random_sample(random)});
   for (std::uint64_t i = 0; i < random() % 3; ++i)
-    records.push_back(PlanRecord{{"plan " + std::to_string(i), R"({"layers":)" + std::to_string(random() % 100) + "}"}});
+    records.push_back(
+        PlanRecord{{"plan " + std::to_string(i), R"({"layers":)" + std::to_string(random() % 100) + "}"}});
   if (random() % 2 == 0) records.push_back(CommRecord{{"nvlink", R"([{"bytes":8},"\u0000"])"}});
   std::sort(records.begin(), records.end(),
             [](const Record& left, const Record& right) { return compare_identity(left, right) < 0; });

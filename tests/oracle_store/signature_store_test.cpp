@@ -66,7 +66,8 @@ TEST_F(Store, NeverMeasuredIsAnOrdinaryAnswer) {
 
 TEST_F(Store, OneSeriesIsOneOrderedScan) {
   SignatureStore store = open();
-  const std::string here = store.put_environment(test_environment("A")), there = store.put_environment(test_environment("B"));
+  const std::string here = store.put_environment(test_environment("A")),
+                    there = store.put_environment(test_environment("B"));
   const oracle::Signature one = store.put_key(test_key(1)), two = store.put_key(test_key(2));
   for (const std::uint64_t tokens : {300u, 1u, 256u, 255u, 65536u}) {
     store.put(here, one, test_sample(tokens));
@@ -100,7 +101,8 @@ TEST_F(Store, TakesOnlySoundSamplesOfKnownThings) {
   const auto refused = [&](const oracle::Sample& sample) {
     return message_of<StoreError>([&] { store.put_all(environment, signature, {test_sample(1), sample}); });
   };
-  EXPECT_NE(refused(test_sample(8, -1e-9)).find("point 8: median_s must be finite and not negative"), std::string::npos);
+  EXPECT_NE(refused(test_sample(8, -1e-9)).find("point 8: median_s must be finite and not negative"),
+            std::string::npos);
   EXPECT_NE(refused(test_sample(8, std::numeric_limits<double>::quiet_NaN())).find("median_s"), std::string::npos);
   oracle::Sample garbled = test_sample(8);
   garbled.kernels = {"\xff"};
@@ -140,8 +142,7 @@ TEST_F(Store, AForeignSchemaVersionIsRefused) {
   open().close();
   RawDatabase(path_).put_sealed("meta", "schema", "2");
   for (const Mode mode : {Mode::kRead, Mode::kWrite, Mode::kCreate})
-    EXPECT_EQ(refusal(mode),
-              path_.string() + ": holds schema version 2, this program reads and writes version 1");
+    EXPECT_EQ(refusal(mode), path_.string() + ": holds schema version 2, this program reads and writes version 1");
   RawDatabase(path_).remove("meta", "schema");
   EXPECT_NE(refusal(Mode::kRead).find("holds no records"), std::string::npos);
   EXPECT_NO_THROW(open(Mode::kWrite)) << "making it was cut short: goes on";

@@ -68,8 +68,9 @@ TEST_F(Sources, AnotherEnvironmentStandsInOnlyWhenAsked) {
 TEST_F(Sources, SourcesThatContradictEachOtherAreRefused) {
   write_portable(scratch_ / "a", measured("A", test_key(1), {test_sample(8, 1e-5)}));
   write_portable(scratch_ / "b", measured("A", test_key(1), {test_sample(8, 2e-5)}));
-  const std::string refusal =
-      message_of<StoreError>([&] { open_sample_source({scratch_ / "a", scratch_ / "b"})->samples(one_); });
+  const std::string refusal = message_of<StoreError>([&] {
+    open_sample_source({scratch_ / "a", scratch_ / "b"})->samples(one_);
+  });
   EXPECT_NE(refusal.find("point 8: another source holds other figures"), std::string::npos) << refusal;
 }
 

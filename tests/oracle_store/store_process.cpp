@@ -3,10 +3,10 @@
 //   store_process read DIR UNTIL  opens and reads DIR until it holds UNTIL points; fails if it ever sees a gap
 #include "random_store.hpp"
 
+#include <unistd.h>
 #include <cstdio>
 #include <cstring>
 #include <string>
-#include <unistd.h>
 
 namespace {
 

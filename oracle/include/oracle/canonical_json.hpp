@@ -18,8 +18,8 @@ void append_json(std::string& out, std::string_view text);
 void append_json(std::string& out, bool value);
 void append_json(std::string& out, const char* text) = delete;  // would be taken for a bool
 
-/// The canonical form of any JSON text. `what` begins the message of the OracleError for text that is no JSON or names a
-/// member twice.
+/// The canonical form of any JSON text. `what` begins the message of the OracleError for text that is no JSON or names
+/// a member twice.
 std::string canonical_form(std::string_view json, std::string_view what);
 
 /// Order of member names: by UTF-16 code units. Both must be UTF-8.

@@ -22,7 +22,7 @@ class Sha256 {
 
  private:
   void reset();
-  void compress(const std::uint8_t* block);
+  void compress(const std::uint8_t* blocks, std::size_t count);
   std::array<std::uint32_t, 8> state_;
   std::array<std::uint8_t, 64> pending_;
   std::size_t pending_size_;

@@ -57,8 +57,8 @@ rocksdb::DBOptions database_options(Mode mode) {
 bool has_database(const std::filesystem::path& directory) { return std::filesystem::exists(directory / "CURRENT"); }
 
 /// Changes with every table or log that comes or goes. A writer records that before it removes old ones: a reader that
-/// finds the same before and after opening has seen tables and logs of one moment. (RocksDB takes a log that is gone for
-/// one that was never there.)
+/// finds the same before and after opening has seen tables and logs of one moment. (RocksDB takes a log that is gone
+/// for one that was never there.)
 std::string manifest_state(const std::filesystem::path& directory) {
   std::string name;
   std::getline(std::ifstream(directory / "CURRENT"), name);
@@ -124,7 +124,8 @@ void Database::open(Mode mode) {
   if (status.ok() && !stood_still) throw StoreError(directory_.string() + ": a writer keeps changing it: try again");
   if (status.IsIOError() && status.ToString().find("lock") != std::string::npos)
     throw StoreError(directory_.string() + ": another process is writing to this store");
-  if (status.IsInvalidArgument()) throw StoreError(directory_.string() + ": is no store of dooly: " + status.ToString());
+  if (status.IsInvalidArgument())
+    throw StoreError(directory_.string() + ": is no store of dooly: " + status.ToString());
   check(status, "open");
   if (!writable_) return;
   previous_seal_ = FileSeal::read(directory_);
@@ -140,7 +141,8 @@ void Database::check_schema(Mode mode) {
                                  directory_.string(), version, kSchemaVersion));
   }
   if (mode == Mode::kRead) throw StoreError(directory_.string() + ": its making was cut short: it holds no records");
-  if (!is_empty()) throw StoreError(directory_.string() + ": is no store of dooly: holds records but no schema version");
+  if (!is_empty())
+    throw StoreError(directory_.string() + ": is no store of dooly: holds records but no schema version");
   rocksdb::WriteBatch batch;
   add(batch, Family::kMeta, "schema", kSchemaVersion);
   write(batch, true);

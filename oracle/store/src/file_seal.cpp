@@ -79,8 +79,8 @@ void FileSeal::write(const std::filesystem::path& directory) const {
   const std::string content = text();
   const int file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (file < 0) throw StoreError(temporary.string() + ": cannot be written");
-  const bool written = ::write(file, content.data(), content.size()) == static_cast<ssize_t>(content.size()) &&
-                       ::fsync(file) == 0;
+  const bool written =
+      ::write(file, content.data(), content.size()) == static_cast<ssize_t>(content.size()) && ::fsync(file) == 0;
   ::close(file);
   if (!written) throw StoreError(temporary.string() + ": cannot be written");
   std::filesystem::rename(temporary, directory / kName);

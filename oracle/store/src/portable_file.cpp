@@ -27,14 +27,16 @@ class Sequence {
  public:
   std::string fault(const Record& record) {
     if (any_ && compare_identity(previous_, record) >= 0)
-      return compare_identity(previous_, record) == 0 ? title(record) + ": stands twice"
-                                                      : title(record) + ": out of order, comes after " + title(previous_);
+      return compare_identity(previous_, record) == 0
+                 ? title(record) + ": stands twice"
+                 : title(record) + ": out of order, comes after " + title(previous_);
     if (const auto* environment = std::get_if<EnvironmentRecord>(&record)) {
       if (oracle::environment_id(environment->environment) != environment->id)
         return title(record) + ": its id is not that of the environment";
       environments_.insert(environment->id);
     } else if (const auto* key = std::get_if<KeyRecord>(&record)) {
-      if (oracle::signature_of(key->key) != key->signature) return title(record) + ": its signature is not that of the key";
+      if (oracle::signature_of(key->key) != key->signature)
+        return title(record) + ": its signature is not that of the key";
       keys_.insert(key->signature);
     } else if (const auto* sample = std::get_if<SampleRecord>(&record)) {
       if (const std::string problem = fault_of(sample->sample); !problem.empty()) return title(record) + ": " + problem;
@@ -46,9 +48,9 @@ class Sequence {
 
  private:
   std::string missing_link(const SampleRecord& sample) const {
-    if (const auto* before = std::get_if<SampleRecord>(&previous_);
-        any_ && before != nullptr && before->environment_id == sample.environment_id &&
-        before->signature == sample.signature)
+    if (const auto* before = std::get_if<SampleRecord>(&previous_); any_ && before != nullptr &&
+                                                                    before->environment_id == sample.environment_id &&
+                                                                    before->signature == sample.signature)
       return {};
     if (!environments_.contains(sample.environment_id)) return "its environment is not in the file";
     return keys_.contains(sample.signature) ? "" : "its operator is not in the file";

@@ -24,12 +24,15 @@ struct Figure {
   std::string_view name;
   double oracle::Sample::*member;
 };
-constexpr Figure kFigures[] = {
-    {"mean_s", &oracle::Sample::mean_s},   {"median_s", &oracle::Sample::median_s},
-    {"min_s", &oracle::Sample::min_s},     {"p10_s", &oracle::Sample::p10_s},
-    {"p90_s", &oracle::Sample::p90_s},     {"power_w", &oracle::Sample::power_w},
-    {"sm_clock_mhz", &oracle::Sample::sm_clock_mhz}, {"std_s", &oracle::Sample::std_s},
-    {"temperature_c", &oracle::Sample::temperature_c}};
+constexpr Figure kFigures[] = {{"mean_s", &oracle::Sample::mean_s},
+                               {"median_s", &oracle::Sample::median_s},
+                               {"min_s", &oracle::Sample::min_s},
+                               {"p10_s", &oracle::Sample::p10_s},
+                               {"p90_s", &oracle::Sample::p90_s},
+                               {"power_w", &oracle::Sample::power_w},
+                               {"sm_clock_mhz", &oracle::Sample::sm_clock_mhz},
+                               {"std_s", &oracle::Sample::std_s},
+                               {"temperature_c", &oracle::Sample::temperature_c}};
 
 /// Writes the members of one object in the order they are asked for, which must be the canonical one.
 class ObjectWriter {

@@ -60,7 +60,9 @@ struct Compare {
     };
     return identity(left) <=> identity(right);
   }
-  std::strong_ordering operator()(const Document& left, const Document& right) const { return left.name <=> right.name; }
+  std::strong_ordering operator()(const Document& left, const Document& right) const {
+    return left.name <=> right.name;
+  }
 };
 
 struct Title {
@@ -89,8 +91,8 @@ std::optional<SampleStatus> status_named(std::string_view name) { return named<S
 
 std::strong_ordering compare_identity(const Record& left, const Record& right) {
   if (left.index() != right.index()) return left.index() <=> right.index();
-  return std::visit(
-      [&](const auto& held) { return Compare{}(held, std::get<std::decay_t<decltype(held)>>(right)); }, left);
+  return std::visit([&](const auto& held) { return Compare{}(held, std::get<std::decay_t<decltype(held)>>(right)); },
+                    left);
 }
 
 std::string title(const Record& record, const oracle::OperatorKey* key) { return std::visit(Title{key}, record); }
@@ -119,13 +121,19 @@ std::string point_text(const oracle::SamplePoint& point) {
 }
 
 std::string fault_of(const oracle::Sample& sample) {
-  const std::pair<std::string_view, double> figures[] = {
-      {"median_s", sample.median_s}, {"mean_s", sample.mean_s}, {"std_s", sample.std_s},
-      {"min_s", sample.min_s},       {"p10_s", sample.p10_s},   {"p90_s", sample.p90_s},
-      {"sm_clock_mhz", sample.sm_clock_mhz}, {"power_w", sample.power_w}};
+  const std::pair<std::string_view, double> figures[] = {{"median_s", sample.median_s},
+                                                         {"mean_s", sample.mean_s},
+                                                         {"std_s", sample.std_s},
+                                                         {"min_s", sample.min_s},
+                                                         {"p10_s", sample.p10_s},
+                                                         {"p90_s", sample.p90_s},
+                                                         {"sm_clock_mhz", sample.sm_clock_mhz},
+                                                         {"power_w", sample.power_w}};
   for (const auto& [name, value] : figures)
-    if (!(value >= 0 && std::isfinite(value))) return fmt::format("{} must be finite and not negative, got {}", name, value);
-  if (!std::isfinite(sample.temperature_c)) return fmt::format("temperature_c must be finite, got {}", sample.temperature_c);
+    if (!(value >= 0 && std::isfinite(value)))
+      return fmt::format("{} must be finite and not negative, got {}", name, value);
+  if (!std::isfinite(sample.temperature_c))
+    return fmt::format("temperature_c must be finite, got {}", sample.temperature_c);
   if (static_cast<std::size_t>(sample.regime) >= kRegimes.size()) return "regime is none";
   if (static_cast<std::size_t>(sample.status) >= kStatuses.size()) return "status is none";
   for (const std::uint64_t word : sample.point)

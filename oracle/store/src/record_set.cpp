@@ -12,8 +12,7 @@ void RecordSet::environment(const oracle::Environment& environment) {
 void RecordSet::sample(const oracle::OperatorKey& key, const oracle::Sample& sample) {
   if (environment_id_.empty()) throw StoreError("a sample came before its environment");
   SampleRecord record{environment_id_, oracle::signature_of(key), sample};
-  if (const std::string fault = fault_of(sample); !fault.empty())
-    throw StoreError(title(record, &key) + ": " + fault);
+  if (const std::string fault = fault_of(sample); !fault.empty()) throw StoreError(title(record, &key) + ": " + fault);
   put(KeyRecord{record.signature, key});
   put(std::move(record));
 }
@@ -31,7 +30,9 @@ std::unique_ptr<RecordStream> RecordSet::stream(std::string name) const {
   class Stream final : public RecordStream {
    public:
     Stream(const std::set<Record, ByIdentity>& records, std::string name)
-        : at_(records.begin()), end_(records.end()), name_(std::move(name)) {}
+        : at_(records.begin()),
+          end_(records.end()),
+          name_(std::move(name)) {}
     bool next(Record& record) override {
       if (at_ == end_) return false;
       record = *at_++;

@@ -289,8 +289,7 @@ std::optional<std::string> SignatureStore::comm(const std::string& name) const {
 std::vector<std::string> SignatureStore::journal() const {
   std::vector<std::string> lines;
   const auto at = impl_->database.scan(Family::kJournal, false);
-  for (at->SeekToFirst(); at->Valid(); at->Next())
-    lines.emplace_back(impl_->database.payload(Family::kJournal, *at));
+  for (at->SeekToFirst(); at->Valid(); at->Next()) lines.emplace_back(impl_->database.payload(Family::kJournal, *at));
   impl_->database.check(at->status(), "read");
   return lines;
 }

@@ -31,7 +31,8 @@ class Part {
 class DirectoryPart final : public Part {
  public:
   explicit DirectoryPart(const std::filesystem::path& path)
-      : name_(path.string()), store_(SignatureStore::open(path, SignatureStore::Mode::kRead)) {}
+      : name_(path.string()),
+        store_(SignatureStore::open(path, SignatureStore::Mode::kRead)) {}
   std::string name() const override { return name_; }
   std::vector<std::pair<std::string, Environment>> environments() const override { return store_.environments(); }
   std::vector<Signature> signatures(const std::string& environment) const override {
@@ -156,7 +157,8 @@ class MergedSource final : public oracle::SampleSource {
   std::string describe() const override {
     std::string text;
     for (const auto& [id, chosen] : environments_) {
-      text += fmt::format("{}environment {} ({}) from ", text.empty() ? "" : "; ", id.second.substr(0, 12), chosen.title);
+      text +=
+          fmt::format("{}environment {} ({}) from ", text.empty() ? "" : "; ", id.second.substr(0, 12), chosen.title);
       for (std::size_t i = 0; i < chosen.parts.size(); ++i) text += (i > 0 ? ", " : "") + chosen.parts[i]->name();
     }
     return text.empty() ? "no environment" : text;

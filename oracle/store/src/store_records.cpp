@@ -11,7 +11,9 @@ namespace {
 class StoreRecords final : public RecordStream {
  public:
   explicit StoreRecords(const Database& database)
-      : database_(database), name_(database.directory().string()), iterators_(database.scan(order())) {
+      : database_(database),
+        name_(database.directory().string()),
+        iterators_(database.scan(order())) {
     iterators_[0]->SeekToFirst();
   }
 

@@ -18,7 +18,7 @@ namespace {
 /// Reads a whole database, record by record, and notes what is wrong.
 class Verification {
  public:
-  explicit Verification(const Database& database) : database_(database) {}
+  Verification(const Database& database, std::vector<Damage>* remarks) : database_(database), remarks_(remarks) {}
 
   std::vector<Damage> run() {
     for (const Family family : kFamilies) {
@@ -146,38 +146,40 @@ class Verification {
     if (!keys_.contains(series.substr(32))) note(readable(key), "its operator is not in the store");
   }
 
-  /// One signature is one implementation: samples of two mean that an attribute is missing in the key.
   void end_series() {
-    if (ran_.size() > 1) {
-      family_ = Family::kSample;
+    if (ran_.size() > 1 && remarks_ != nullptr) {
       const auto key = keys_.find(series_.substr(32));
-      note(fmt::format("samples of {} ({}) in environment {}", hex_of(series_.substr(32)).substr(0, 12),
-                       key != keys_.end() ? title(key->second) : "operator not known",
-                       hex_of(series_.substr(0, 32)).substr(0, 12)),
-           fmt::format("ran different kernel families: {}", fmt::join(ran_, ", ")));
+      remarks_->push_back({std::string(family_name(Family::kSample)),
+                           fmt::format("samples of {} ({}) in environment {}", hex_of(series_.substr(32)).substr(0, 12),
+                                       key != keys_.end() ? title(key->second) : "operator not known",
+                                       hex_of(series_.substr(0, 32)).substr(0, 12)),
+                           fmt::format("ran different kernel families: {}", fmt::join(ran_, ", "))});
     }
     ran_.clear();
   }
 
   const Database& database_;
+  std::vector<Damage>* remarks_;
   Family family_ = Family::kMeta;
   std::vector<Damage> damages_;
   std::map<std::string, oracle::Environment> environments_;  ///< by the bytes of their keys
   std::map<std::string, oracle::OperatorKey> keys_;
   SampleRecord sample_;
-  std::string series_;           ///< environment and signature of the samples being read
-  std::set<std::string> ran_;    ///< kernel families of that series
+  std::string series_;  ///< environment and signature of the samples being read
+  std::set<std::string> ran_;  ///< kernel families of that series
 };
 
 }  // namespace
 
-std::vector<Damage> SignatureStore::verify() const { return Verification(impl_->database).run(); }
+std::vector<Damage> SignatureStore::verify(std::vector<Damage>* remarks) const {
+  return Verification(impl_->database, remarks).run();
+}
 
-std::vector<Damage> SignatureStore::verify(const std::filesystem::path& directory) {
+std::vector<Damage> SignatureStore::verify(const std::filesystem::path& directory, std::vector<Damage>* remarks) {
   std::vector<Damage> damages = FileSeal::check(directory);
   try {
     const SignatureStore store = open(directory, Mode::kRead);
-    for (Damage& damage : store.verify()) damages.push_back(std::move(damage));
+    for (Damage& damage : store.verify(remarks)) damages.push_back(std::move(damage));
   } catch (const StoreDamaged& error) {
     damages.push_back({"file", directory.string(), error.what()});
   } catch (const StoreError& error) {

@@ -39,8 +39,7 @@ std::uint64_t xxh64(std::string_view bytes, std::uint64_t seed) {
     for (const std::uint64_t lane : lanes) hash = merged(hash, lane);
   }
   hash += bytes.size();
-  for (; end - at >= 8; at += 8)
-    hash = std::rotl(hash ^ round(0, read<std::uint64_t>(at)), 27) * kPrime1 + kPrime4;
+  for (; end - at >= 8; at += 8) hash = std::rotl(hash ^ round(0, read<std::uint64_t>(at)), 27) * kPrime1 + kPrime4;
   if (end - at >= 4) {
     hash = std::rotl(hash ^ read<std::uint32_t>(at) * kPrime1, 23) * kPrime2 + kPrime3;
     at += 4;

@@ -19,8 +19,11 @@ std::string reason() { return std::strerror(errno); }
 }  // namespace
 
 ZstdOutput::ZstdOutput(std::filesystem::path path)
-    : path_(std::move(path)), temporary_(path_.string() + ".tmp"), file_(std::fopen(temporary_.c_str(), "wb")),
-      context_(ZSTD_createCCtx()), buffer_(ZSTD_CStreamOutSize()) {
+    : path_(std::move(path)),
+      temporary_(path_.string() + ".tmp"),
+      file_(std::fopen(temporary_.c_str(), "wb")),
+      context_(ZSTD_createCCtx()),
+      buffer_(ZSTD_CStreamOutSize()) {
   if (!file_) throw StoreError(temporary_.string() + ": cannot be written: " + reason());
   ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_compressionLevel, kLevel);
   ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_checksumFlag, 1);
@@ -58,7 +61,10 @@ void ZstdOutput::commit() {
 }
 
 LineInput::LineInput(std::filesystem::path path)
-    : path_(std::move(path)), file_(std::fopen(path_.c_str(), "rb")), input_(ZSTD_DStreamInSize()), text_(1 << 18) {
+    : path_(std::move(path)),
+      file_(std::fopen(path_.c_str(), "rb")),
+      input_(ZSTD_DStreamInSize()),
+      text_(1 << 18) {
   if (!file_) throw StoreError(path_.string() + ": cannot be read: " + reason());
   in_ = {input_.data(), std::fread(input_.data(), 1, input_.size(), file_.get()), 0};
   if (std::ferror(file_.get())) throw StoreError(path_.string() + ": cannot be read: " + reason());

@@ -35,9 +35,9 @@ struct MergeCounts {
   std::uint64_t conflicts = 0;  ///< of those, in several inputs and different
 };
 
-/// Merges streams in order. Records of one identity that differ are a conflict: `report` gets the pair (the one from the
-/// earlier input as `left`), the result the one that `prefer` says. `take` gets the records of the result, each with the
-/// number of the first input that holds it so.
+/// Merges streams in order. Records of one identity that differ are a conflict: `report` gets the pair (the one from
+/// the earlier input as `left`), the result the one that `prefer` says. `take` gets the records of the result, each
+/// with the number of the first input that holds it so.
 MergeCounts merge(const std::vector<RecordStream*>& inputs, Prefer prefer,
                   const std::function<void(const Record&, std::size_t input)>& take,
                   const std::function<void(const Difference&)>& report);

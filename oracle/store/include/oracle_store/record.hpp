@@ -52,7 +52,8 @@ using Record = std::variant<EnvironmentRecord, KeyRecord, SampleRecord, PlanReco
 /// Order by kind and identity; equal means that one store can hold only one of the two.
 std::strong_ordering compare_identity(const Record& left, const Record& right);
 
-/// One line for people: "sample of linear [4096,6144] bfloat16 ... at tokens 128, cool". `key`, if known, of the sample.
+/// One line for people: "sample of linear [4096,6144] bfloat16 ... at tokens 128, cool". `key`, if known, of the
+/// sample.
 std::string title(const Record& record, const oracle::OperatorKey* key = nullptr);
 /// "linear bfloat16,bfloat16,bfloat16 4096x6144 cublas (bias true)"
 std::string title(const oracle::OperatorKey& key);

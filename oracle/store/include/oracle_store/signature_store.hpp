@@ -78,11 +78,12 @@ class SignatureStore {
   /// Everything but the journal, as it is now. Must not outlive the store.
   std::unique_ptr<RecordStream> records() const;
 
-  /// Reads everything, checks every record and every link between records, and that one series of samples ran one
-  /// kernel family. Damaged blocks are stepped over and named by the records around them.
-  std::vector<Damage> verify() const;
+  /// Reads everything, checks every record and every link between records. Damaged blocks are stepped over and named by
+  /// the records around them. `remarks`, if wanted: series of samples that ran different kernel families, which is how
+  /// an attribute that the key lacks would show (or a library that chooses by size).
+  std::vector<Damage> verify(std::vector<Damage>* remarks = nullptr) const;
   /// The same for a directory that perhaps does not open, and the bytes of its files if the last writer closed it.
-  static std::vector<Damage> verify(const std::filesystem::path& directory);
+  static std::vector<Damage> verify(const std::filesystem::path& directory, std::vector<Damage>* remarks = nullptr);
 
   /// Implementation; in src/.
   class Impl;

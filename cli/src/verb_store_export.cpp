@@ -1,0 +1,111 @@
+#include "cli_error.hpp"
+#include "store_change.hpp"
+#include "text.hpp"
+#include "verb_store.hpp"
+
+#include "oracle_import/export_profile.hpp"
+#include "oracle_store/portable_file.hpp"
+#include "oracle_store/sources.hpp"
+
+#include <memory>
+
+namespace dooly::cli {
+namespace {
+
+constexpr const char* kOwnFormat = "dooly";
+
+std::vector<std::string> format_names() {
+  std::vector<std::string> names = {kOwnFormat};
+  for (const import_::ExportFormat& format : import_::export_formats()) names.emplace_back(format.name);
+  return names;
+}
+
+struct ExportArguments {
+  std::string store, out;
+  std::optional<std::string> format, environment, model, gpu, dtype, kv_dtype, backend, engine, block_size;
+  std::vector<std::string> tensor_parallel;
+  bool suspects = false, force = false;
+
+  import_::ExportOptions options() const {
+    import_::ExportOptions made;
+    made.model = model.value_or("");
+    made.gpu = gpu.value_or("");
+    made.dtype = dtype.value_or("");
+    made.kv_dtype = kv_dtype.value_or("");
+    made.backend = backend.value_or("");
+    made.engine = engine.value_or("");
+    made.block_size = positive_number(block_size, "--block-size").value_or(made.block_size);
+    made.suspects = suspects;
+    if (!tensor_parallel.empty()) made.tensor_parallel.clear();
+    for (const std::string& degree : tensor_parallel) made.tensor_parallel.push_back(*positive_number(degree, "--tp"));
+    return made;
+  }
+};
+
+ExitCode export_portable(const ExportArguments& arguments, Terminal& terminal) {
+  const std::string& out = arguments.out;
+  if (std::filesystem::exists(out) && !arguments.force) throw UsageError(out + ": exists already; --force replaces it");
+  const auto records = opener_of(arguments.store)();
+  store::PortableWriter writer(out);
+  for (store::Record record; records->next(record);) writer.write(record);
+  terminal.note(out + ": " + with_commas(writer.finish()) + " records written");
+  return ExitCode::kDone;
+}
+
+ExitCode export_foreign(const ExportArguments& arguments, Terminal& terminal) {
+  const std::string& out = arguments.out;
+  std::error_code ignored;
+  if (std::filesystem::exists(out) && !std::filesystem::is_empty(out, ignored) && !arguments.force)
+    throw UsageError(out + ": holds files already; --force replaces those of the same name");
+  if (!std::filesystem::exists(arguments.store)) throw UsageError(arguments.store + ": no such store or file");
+  store::EnvironmentChoice choice;
+  if (arguments.environment)
+    choice = [&](const std::string& id, const oracle::Environment& environment) -> std::optional<int> {
+      const bool wanted = id.starts_with(*arguments.environment) ||
+                          store::title(environment).find(*arguments.environment) != std::string::npos;
+      return wanted ? std::optional(0) : std::nullopt;
+    };
+  const auto source = store::open_sample_source({arguments.store}, choice);
+  try {
+    terminal.print(import_::export_profile(*arguments.format, *source, arguments.options(), out).text());
+  } catch (const import_::ImportError& error) {
+    throw UsageError(error.what());
+  }
+  return ExitCode::kDone;
+}
+
+}  // namespace
+
+Command store_export_command() {
+  const auto arguments = std::make_shared<ExportArguments>();
+  Command command{.name = "export",
+                  .purpose = "writes a store in the portable form, or as another simulator's profile"};
+  command.details = "Other simulators' files: docs/importing.md says what each layout can hold.\n";
+  command.arguments = {{"STORE", "a directory or a portable file", &arguments->store},
+                       {"OUT", "a file, by custom NAME.jsonl.zst; a folder for other formats", &arguments->out}};
+  ExportArguments& a = *arguments;
+  command.options = {{"--format", "NAME", "default dooly, the portable form", &a.format, format_names()},
+                     {"--environment", "TEXT",
+                      "other formats: only environments whose id begins so or whose "
+                      "description holds it",
+                      &a.environment},
+                     {"--model", "MODEL", "other formats: the model to write for", &a.model},
+                     {"--gpu", "NAME", "other formats: names the folder", &a.gpu},
+                     {"--tp", "N", "other formats: tensor parallel degrees, default 1", &a.tensor_parallel},
+                     {"--dtype", "DTYPE", "other formats: of weights and activations", &a.dtype},
+                     {"--kv-dtype", "DTYPE", "other formats: of the KV cache", &a.kv_dtype},
+                     {"--backend", "NAME", "other formats: family of attention", &a.backend},
+                     {"--engine", "NAME=VERSION", "other formats: for the record", &a.engine},
+                     {"--block-size", "N", "other formats: of the KV cache", &a.block_size},
+                     {"--suspects", "", "other formats: also samples that are marked suspect", &a.suspects},
+                     {"--force", "", "replace files that are there already", &a.force}};
+  command.examples = {"dooly store export h200 h200.jsonl.zst",
+                      "dooly store export h200 profiles --format vidur --model meta-llama/Llama-3.1-8B --gpu h200"};
+  command.action = [arguments](Terminal& terminal) {
+    return arguments->format.value_or(kOwnFormat) == kOwnFormat ? export_portable(*arguments, terminal)
+                                                                : export_foreign(*arguments, terminal);
+  };
+  return command;
+}
+
+}  // namespace dooly::cli

@@ -1,0 +1,122 @@
+#include "dooly_process.hpp"
+
+#include "oracle_store/portable_file.hpp"
+#include "oracle_store/signature_store.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+namespace dooly::cli {
+namespace {
+
+oracle::OperatorKey linear(std::uint64_t k) {
+  oracle::OperatorKey key;
+  key.kind = "linear";
+  key.dtypes = {"bfloat16", "bfloat16", "bfloat16"};
+  key.dims = {k, 4096};
+  key.request_dims = {"m"};
+  key.family = "cublas";
+  return key;
+}
+
+/// A portable file with samples of two operators, at `tokens` tokens with `median_s`.
+void write(const std::string& path, const std::vector<std::pair<std::uint64_t, double>>& points) {
+  oracle::Environment environment;
+  environment.gpu = "H200-SXM";
+  environment.source = "measured";
+  store::PortableSink sink(path);
+  sink.environment(environment);
+  for (const std::uint64_t k : {1024u, 2048u})
+    for (const auto& [tokens, median_s] : points) {
+      oracle::Sample sample;
+      sample.point = {tokens};
+      sample.median_s = median_s;
+      sink.sample(linear(k), sample);
+    }
+  sink.finish();
+}
+
+class StoreVerb : public testing::Test {
+ protected:
+  Scratch scratch_;
+  std::string store_ = scratch_.name("store"), file_ = scratch_.name("a.jsonl.zst");
+  void SetUp() override { write(file_, {{8, 1e-5}, {64, 2e-5}}); }
+  ProcessResult verb(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "store");
+    return dooly(arguments);
+  }
+};
+
+TEST_F(StoreVerb, ImportsShowsAndExportsTheSameBytes) {
+  const ProcessResult imported = verb({"import", store_, file_});
+  EXPECT_EQ(imported.code, 0) << imported.err;
+  EXPECT_NE(imported.err.find("7 records written"), std::string::npos) << imported.err;
+  const ProcessResult list = verb({"ls", store_});
+  EXPECT_NE(list.out.find("2          4        H200-SXM, measured"), std::string::npos) << list.out;
+  const ProcessResult operators = verb({"ls", store_, "--operators"});
+  EXPECT_NE(operators.out.find("8..64   10.000..20.000  unknown  linear 1024x4096"), std::string::npos)
+      << operators.out;
+  const std::string signature = oracle::signature_of(linear(1024)).hex();
+  const ProcessResult shown = verb({"show", store_, signature.substr(0, 8)});
+  EXPECT_NE(shown.out.find("operator " + signature), std::string::npos) << shown.out << shown.err;
+  EXPECT_NE(shown.out.find("unknown  64     ok      20.000"), std::string::npos) << shown.out;
+  EXPECT_NE(verb({"stat", store_}).out.find("samples            4"), std::string::npos);
+  const std::string out = scratch_.name("b.jsonl.zst");
+  EXPECT_EQ(verb({"export", store_, out}).code, 0);
+  EXPECT_EQ(read_file(out), read_file(file_));
+  EXPECT_EQ(verb({"export", store_, out}).code, 2) << "is there already";
+  EXPECT_EQ(verb({"export", store_, out, "--force"}).code, 0);
+  EXPECT_EQ(verb({"diff", store_, out, "--exit-code"}).code, 0);
+  EXPECT_EQ(verb({"verify", store_, out}).code, 0);
+}
+
+TEST_F(StoreVerb, ConflictsAreReportedAndNothingIsWritten) {
+  ASSERT_EQ(verb({"import", store_, file_}).code, 0);
+  const std::string other = scratch_.name("other.jsonl.zst");
+  write(other, {{64, 3e-5}, {128, 4e-5}});
+  const ProcessResult refused = verb({"import", store_, other});
+  EXPECT_EQ(refused.code, 4);
+  EXPECT_NE(refused.out.find("point 64: median_s 0.00002 -> 0.00003 (+50.0 %)"), std::string::npos) << refused.out;
+  EXPECT_NE(refused.err.find("2 conflicts, nothing was written; --prefer"), std::string::npos) << refused.err;
+  EXPECT_EQ(verb({"diff", store_, file_, "--exit-code"}).code, 0);
+  const std::string merged = scratch_.name("merged.jsonl.zst");
+  EXPECT_EQ(verb({"merge", merged, file_, other}).code, 4);
+  EXPECT_FALSE(std::filesystem::exists(merged));
+  EXPECT_EQ(verb({"merge", merged, file_, other, "--prefer", "last"}).code, 0);
+  EXPECT_EQ(verb({"import", store_, other, "--prefer", "new"}).code, 0);
+  const ProcessResult same = verb({"diff", store_, merged, "--exit-code"});
+  EXPECT_EQ(same.code, 0) << same.out;
+  const ProcessResult differ = verb({"diff", file_, merged, "--exit-code"});
+  EXPECT_EQ(differ.code, 4);
+  EXPECT_NE(differ.out.find("5 records equal, 0 only in " + file_), std::string::npos) << differ.out;
+}
+
+TEST_F(StoreVerb, DamageIsStatusFour) {
+  ASSERT_EQ(verb({"import", store_, file_}).code, 0);
+  for (const auto& entry : std::filesystem::directory_iterator(store_)) {
+    if (entry.path().extension() != ".sst") continue;
+    std::fstream table(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
+    const int byte = table.get();
+    table.seekp(0);
+    table.put(static_cast<char>(byte ^ 1));
+    break;
+  }
+  const ProcessResult verdict = verb({"verify", store_});
+  EXPECT_EQ(verdict.code, 4) << verdict.out;
+  EXPECT_NE(verdict.out.find(".sst: its bytes differ"), std::string::npos) << verdict.out;
+  std::ofstream(file_, std::ios::app) << "x";
+  EXPECT_EQ(verb({"verify", file_}).code, 4);
+}
+
+TEST_F(StoreVerb, WhatIsNoStoreIsRefused) {
+  EXPECT_EQ(verb({"ls", scratch_.name("absent")}).err, scratch_.name("absent") + ": no such store or file\n");
+  EXPECT_EQ(verb({"ls", scratch_.path()}).code, 2);
+  EXPECT_EQ(verb({"show", file_, "operator", "ffff"}).code, 2);
+  EXPECT_NE(verb({"show", file_, "operator"}).err.find("say more of its name"), std::string::npos);
+  EXPECT_EQ(verb({"import", store_, file_, "--format", "excel"}).code, 2);
+  EXPECT_FALSE(std::filesystem::exists(store_));
+}
+
+}  // namespace
+}  // namespace dooly::cli
