@@ -1,3 +1,4 @@
+#include "oracle_profiled/fit_figures.hpp"
 #include "oracle_profiled/profiled_oracle.hpp"
 
 #include "hand_made.hpp"
@@ -194,6 +195,18 @@ TEST(ProfiledOracle, SustainedClockSlowsComputingAlone) {
   BatchShape one = decodes(1, 10);
   one.logits_rows = 0;
   EXPECT_EQ(oracle.cost(one, {1}).device.other, 0);
+}
+
+TEST(FitFigures, AreThoseOfTheFit) {
+  // The middle point is predicted as 3e-5 and measured as 4e-5.
+  const FitFigures linear = fit_figures(
+      linear_key(kTypes, 64, 96), {sample({100}, 2e-5), sample({200}, 4e-5), sample({300}, 4e-5)}, test::slow_gpu());
+  EXPECT_EQ(linear.points, 3u);
+  EXPECT_NEAR(linear.fold_error, 0.25, 1e-9);
+  const test::HandMadeSource source = small_source();
+  const FitFigures attend = fit_figures(attention(), source.samples(signature_of(attention())), test::slow_gpu());
+  EXPECT_EQ(attend.points, 15u);
+  EXPECT_GT(attend.fold_error, 0);
 }
 
 TEST(ProfiledOracle, EmptyBatchTakesNoDeviceTime) {

@@ -178,7 +178,7 @@ void draw_times(Draw& draw, RandomScenario& scenario) {
   if (draw.chance(60)) scenario.step.per_token = 23.5e-6;
   if (draw.chance(60)) scenario.step.per_1000_context = 0.0294e-3;
   using Times = RandomScenario::Times;
-  scenario.times = draw.one_of({Times::kStep, Times::kTwoRegimes, Times::kDecodeRuns, Times::kRoofline});
+  scenario.times = draw.one_of({Times::kStep, Times::kTwoRegimes, Times::kDecodeRuns, Times::kWarmRuns, Times::kRoofline});
   scenario.graph_sizes = draw.chance(50) ? oracle::CudaGraphs::default_sizes(64, 512) : std::vector<std::uint32_t>{};
   if (draw.chance(40)) return;  // no host times
   oracle::Platform& host = scenario.platform;

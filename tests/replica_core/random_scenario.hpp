@@ -52,6 +52,7 @@ struct RandomScenario {
     kStep,        ///< from `step`
     kTwoRegimes,  ///< the same on a device that warms up
     kDecodeRuns,  ///< the same, decode steps answered many at a time
+    kWarmRuns,    ///< both: runs, some shorter than asked, of mixed provenance, on a device that warms up
     kRoofline     ///< an 8B model on an H200
   };
   Times times = Times::kStep;

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <queue>
 #include <sstream>
+#include <utility>
 
 namespace dooly::test {
 namespace {
@@ -33,14 +34,22 @@ class TestOracle final : public oracle::LatencyOracle {
   std::string_view name() const override { return "test"; }
   oracle::RequestCost request_cost(std::uint32_t prompt) const override { return fixed_.request_cost(prompt); }
   ClockModel clock_model() const override {
-    if (times_ != RandomScenario::Times::kTwoRegimes) return {};
+    if (times_ != RandomScenario::Times::kTwoRegimes && times_ != RandomScenario::Times::kWarmRuns) return {};
     return {.sustained_when_busy = 0.9, .time_constant = 0.7};
   }
   bool decode_run(const oracle::BatchShape& first, std::span<double> device_s, DecodeRun& run) const override {
-    if (times_ != RandomScenario::Times::kDecodeRuns) return false;
+    const bool warms = times_ == RandomScenario::Times::kWarmRuns;
+    if (times_ != RandomScenario::Times::kDecodeRuns && !warms) return false;
     oracle::BatchShape shape = first;
-    run = {.host = cost(shape, {}).host, .share = {.measured = 1}, .stated_error = 0.03};
-    for (double& seconds : device_s) {
+    const oracle::StepCost cool = cost(shape, {});
+    run = {.host = cool.host, .share = {.measured = 1}, .stated_error = 0.03};
+    if (warms) {
+      run.share = kMixedShare;
+      run.compute_share = cool.compute_share;
+      run.per_sustained_s = per_sustained(first);
+      run.steps = static_cast<std::uint32_t>(1 + first.decode_context % 40);
+    }
+    for (double& seconds : device_s.first(std::min<std::size_t>(device_s.size(), run.steps))) {
       seconds = cost(shape, {}).device.total();
       shape.decode_context_squares += 2 * shape.decode_context + shape.decodes;
       shape.decode_context += shape.decodes;
@@ -51,14 +60,25 @@ class TestOracle final : public oracle::LatencyOracle {
  private:
   void do_cost(const oracle::BatchShape& shape, oracle::DeviceState state, oracle::StepCost& answer) const override {
     answer = fixed_.cost(shape, state);
-    answer.device.other *= 1 + 0.25 * state.sustained;
     answer.stated_error = 0.03;
+    if (times_ == RandomScenario::Times::kWarmRuns) {
+      answer.device.token_ops = std::exchange(answer.device.other, 0);
+      answer.device.other = state.sustained * per_sustained(shape);
+      answer.compute_share = 0.1 + 0.5 / (1 + shape.decodes);
+      const double total = answer.device.total();
+      answer.provenance = {kMixedShare.measured * total, kMixedShare.interpolated * total, 0,
+                           kMixedShare.roofline * total};
+      return;
+    }
+    answer.device.other *= 1 + 0.25 * state.sustained;
     if (times_ == RandomScenario::Times::kDecodeRuns) {
       answer.provenance = {.measured = answer.device.other};
     } else {
       answer.provenance = {.interpolated = answer.device.other * 0.25, .extrapolated = answer.device.other * 0.75};
     }
   }
+  static constexpr oracle::Provenance kMixedShare{.measured = 0.3, .interpolated = 0.6, .roofline = 0.1};
+  static double per_sustained(const oracle::BatchShape& shape) { return 1.7e-5 * shape.tokens(); }
   oracle::FixedOracle fixed_;
   RandomScenario::Times times_;
 };
