@@ -94,11 +94,18 @@ CompiledPlan::Row CompiledPlan::sum_rows(const BatchShape& shape) const {
 
 /// Shares of a decode step change slowly with the context. They are those at the middle of an interval of mean
 /// contexts, so that all steps of a run have the same.
-CompiledPlan::DecodeShares CompiledPlan::decode_shares(const BatchShape& shape, const Row& rows) const {
+const CompiledPlan::DecodeShares& CompiledPlan::decode_shares(const BatchShape& shape, const Row& rows) const {
   const std::uint64_t mean = shape.decode_context / shape.decodes;
+  if (last_shares_.decodes == shape.decodes && last_shares_.logits_rows == shape.logits_rows &&
+      last_shares_.interval_start <= mean && mean < last_shares_.interval_end)
+    return last_shares_;
   const std::uint64_t width = std::max<std::uint64_t>(256, std::bit_floor(mean) / 4);
-  DecodeShares out;
+  DecodeShares& out = last_shares_;
+  out = {};
   const std::uint64_t start = mean / width * width;
+  out.decodes = shape.decodes;
+  out.logits_rows = shape.logits_rows;
+  out.interval_start = start;
   out.interval_end = start + width;
   BatchShape middle;
   middle.decodes = shape.decodes;
@@ -132,7 +139,7 @@ void CompiledPlan::cost(const BatchShape& shape, DeviceState state, StepCost& an
     for (const AttentionOperatorModel& op : attention_) attention += op.count * op.model.decode_seconds(shape);
     answer.device.attention = attention;
     answer.device.other = state.sustained * rows.clock;
-    const DecodeShares shares = decode_shares(shape, rows);
+    const DecodeShares& shares = decode_shares(shape, rows);
     const double total = answer.device.total();
     answer.provenance = {shares.share.measured * total, shares.share.interpolated * total,
                          shares.share.extrapolated * total, shares.share.roofline * total};
@@ -173,7 +180,7 @@ bool CompiledPlan::decode_run(const BatchShape& first, std::span<double> device_
       n >= logits_table_.size())
     return false;
   const Row rows = sum_rows(first);
-  const DecodeShares shares = decode_shares(first, rows);
+  const DecodeShares& shares = decode_shares(first, rows);
   run.share = shares.share;
   run.stated_error = shares.stated_error;
   run.compute_share = shares.compute_share;

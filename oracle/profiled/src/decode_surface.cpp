@@ -72,7 +72,7 @@ void DecodeSurface::build(const std::vector<Point>& points, double max_decodes, 
 
 Answer DecodeSurface::at(double n, double a) const {
   const std::size_t i = cell_of(grid_.u, n), j = cell_of(grid_.x, a);
-  Answer answer{seconds(n, a), Origin::kMeasured, 0};
+  Answer answer{segment(i, n, j).at(a), Origin::kMeasured, 0};
   int used = 0;
   double beyond = 0;
   for (const std::size_t row : {i, i + 1}) {

@@ -83,7 +83,8 @@ class CompiledPlan {
   };
   /// What decode steps whose mean contexts fall into the same interval share.
   struct DecodeShares {
-    std::uint64_t interval_end = 0;  ///< first mean context beyond
+    std::uint32_t decodes = 0, logits_rows = 0;
+    std::uint64_t interval_start = 0, interval_end = 0;  ///< mean contexts; the end is the first beyond
     Provenance share;
     double stated_error = 0, compute_share = 0;
   };
@@ -93,7 +94,7 @@ class CompiledPlan {
   static Row row_in(const std::vector<Row>& table, const std::vector<RowOperator>& operators, std::uint32_t index,
                     std::uint32_t rows);
   Row sum_rows(const BatchShape& shape) const;
-  DecodeShares decode_shares(const BatchShape& shape, const Row& rows) const;
+  const DecodeShares& decode_shares(const BatchShape& shape, const Row& rows) const;
 
   CudaGraphs graphs_;
   std::vector<RowOperator> by_tokens_, by_rows_, by_decodes_, by_prefill_tokens_;
@@ -101,6 +102,7 @@ class CompiledPlan {
   std::vector<Row> token_table_, logits_table_, decode_table_;  // by tokens, sequences that sample, decodes
   std::vector<OperatorAnswer> answers_;
   std::uint32_t dense_layers_ = 0, moe_layers_ = 0;
+  mutable DecodeShares last_shares_;  // a memo: the same for the same batch
 };
 
 }  // namespace dooly::oracle
