@@ -60,6 +60,11 @@ std::uint64_t last_number(const std::filesystem::path& output) {
   return last;
 }
 
+void wait_for_output(const std::filesystem::path& output) {
+  for (int i = 0; i < 10'000 && (!std::filesystem::exists(output) || std::filesystem::file_size(output) == 0); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
 TEST(StoreProcesses, AKilledWriterLosesAtMostThePointInFlight) {
   const Scratch scratch;
   const std::filesystem::path path = scratch / "store", output = scratch / "output";
@@ -69,8 +74,10 @@ TEST(StoreProcesses, AKilledWriterLosesAtMostThePointInFlight) {
   std::uint64_t promised = 0, advanced = 0;
   const int kills = setting("DOOLY_STORE_KILLS", 20);
   for (int i = 0; i < kills; ++i) {
+    std::filesystem::remove(output);
     const Process writer("sweep", path, 1'000'000, output);
-    std::this_thread::sleep_for(std::chrono::microseconds(random() % 120'000));
+    if (i % 2 == 0) wait_for_output(output);  // else it may die while it opens
+    std::this_thread::sleep_for(std::chrono::microseconds(random() % 100'000));
     writer.kill();
     ASSERT_EQ(writer.wait(), -1);
     promised = std::max(promised, last_number(output));
