@@ -46,7 +46,7 @@ std::uint64_t write_directory(const StoreChange& change, store::Prefer prefer) {
   return written;
 }
 
-std::uint64_t write_file(const StoreChange& change, Streams streams, store::Prefer prefer) {
+std::uint64_t write_file(const StoreChange& change, const Streams& streams, store::Prefer prefer) {
   store::PortableWriter writer(change.target);
   store::merge(
       pointers(streams), prefer, [&](const store::Record& record, std::size_t) { writer.write(record); }, nothing);

@@ -49,10 +49,10 @@ void append_escaped(std::string& out, unsigned char byte) {
 
 /// Digits d1..dn and exponent e of a positive number, as ECMAScript lays them out: d1..dn x 10^(e - n + 1).
 void append_digits(std::string& out, std::string_view digits, int exponent) {
-  const int count = static_cast<int>(digits.size());
+  const std::size_t whole = exponent < 0 ? 0 : static_cast<std::size_t>(exponent) + 1;  // digits before the point
   if (exponent >= 21 || exponent < -6) {
     out += digits[0];
-    if (count > 1) {
+    if (digits.size() > 1) {
       out += '.';
       out += digits.substr(1);
     }
@@ -60,15 +60,15 @@ void append_digits(std::string& out, std::string_view digits, int exponent) {
     out += std::to_string(std::abs(exponent));
   } else if (exponent < 0) {
     out += "0.";
-    out.append(static_cast<std::size_t>(-exponent - 1), '0');
+    for (int zeros = -exponent - 1; zeros > 0; --zeros) out += '0';
     out += digits;
-  } else if (exponent + 1 >= count) {
+  } else if (whole >= digits.size()) {
     out += digits;
-    out.append(static_cast<std::size_t>(exponent + 1 - count), '0');
+    out.append(whole - digits.size(), '0');
   } else {
-    out += digits.substr(0, static_cast<std::size_t>(exponent + 1));
+    out += digits.substr(0, whole);
     out += '.';
-    out += digits.substr(static_cast<std::size_t>(exponent + 1));
+    out += digits.substr(whole);
   }
 }
 

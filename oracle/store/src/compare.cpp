@@ -95,18 +95,19 @@ DiffCounts diff(RecordStream& left, RecordStream& right, const std::function<voi
     const auto order = l.at_end()   ? std::strong_ordering::greater
                        : r.at_end() ? std::strong_ordering::less
                                     : compare_identity(l.record(), r.record());
-    if (order <= 0) keys.see(l.record());
-    if (order >= 0) keys.see(r.record());
-    if (order == 0 && l.record() == r.record()) {
+    const bool in_left = std::is_lteq(order), in_right = std::is_gteq(order);
+    if (in_left) keys.see(l.record());
+    if (in_right) keys.see(r.record());
+    if (in_left && in_right && l.record() == r.record()) {
       ++counts.equal;
     } else {
-      ++(order < 0 ? counts.only_left : order > 0 ? counts.only_right : counts.differ);
-      const Record* const on_left = order <= 0 ? &l.record() : nullptr;
-      const Record* const on_right = order >= 0 ? &r.record() : nullptr;
+      ++(!in_right ? counts.only_left : !in_left ? counts.only_right : counts.differ);
+      const Record* const on_left = in_left ? &l.record() : nullptr;
+      const Record* const on_right = in_right ? &r.record() : nullptr;
       report({on_left, on_right, keys.of(on_left != nullptr ? *on_left : *on_right)});
     }
-    if (order <= 0) l.advance();
-    if (order >= 0) r.advance();
+    if (in_left) l.advance();
+    if (in_right) r.advance();
   }
   return counts;
 }
@@ -121,13 +122,14 @@ MergeCounts merge(const std::vector<RecordStream*>& inputs, Prefer prefer,
   for (;;) {
     const Head* first = nullptr;  // of the heads with the least identity, the earliest
     for (const Head& head : heads)
-      if (!head.at_end() && (first == nullptr || compare_identity(head.record(), first->record()) < 0)) first = &head;
+      if (!head.at_end() && (first == nullptr || std::is_lt(compare_identity(head.record(), first->record()))))
+        first = &head;
     if (first == nullptr) return counts;
     keys.see(first->record());
     std::vector<Head*> same;
     bool conflict = false;
     for (Head& head : heads) {
-      if (head.at_end() || compare_identity(head.record(), first->record()) != 0) continue;
+      if (head.at_end() || std::is_neq(compare_identity(head.record(), first->record()))) continue;
       same.push_back(&head);
       if (head.record() == first->record()) continue;
       conflict = true;

@@ -26,8 +26,8 @@ std::string checksum_line(const std::string& sha256, std::uint64_t lines) {
 class Sequence {
  public:
   std::string fault(const Record& record) {
-    if (any_ && compare_identity(previous_, record) >= 0)
-      return compare_identity(previous_, record) == 0
+    if (any_ && std::is_gteq(compare_identity(previous_, record)))
+      return std::is_eq(compare_identity(previous_, record))
                  ? title(record) + ": stands twice"
                  : title(record) + ": out of order, comes after " + title(previous_);
     if (const auto* environment = std::get_if<EnvironmentRecord>(&record)) {

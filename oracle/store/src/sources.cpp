@@ -215,7 +215,7 @@ class OwnedRecords final : public RecordStream {
 }  // namespace
 
 std::unique_ptr<oracle::SampleSource> open_sample_source(const std::vector<std::filesystem::path>& paths,
-                                                         EnvironmentChoice choice) {
+                                                         const EnvironmentChoice& choice) {
   std::vector<std::unique_ptr<Part>> parts;
   for (const std::filesystem::path& path : paths) parts.push_back(open_part(path));
   return std::make_unique<MergedSource>(std::move(parts), choice);

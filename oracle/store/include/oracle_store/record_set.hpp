@@ -26,7 +26,7 @@ class RecordSet final : public oracle::SampleSink {
 
  private:
   struct ByIdentity {
-    bool operator()(const Record& left, const Record& right) const { return compare_identity(left, right) < 0; }
+    bool operator()(const Record& left, const Record& right) const { return std::is_lt(compare_identity(left, right)); }
   };
   std::string environment_id_;
   std::set<Record, ByIdentity> records_;

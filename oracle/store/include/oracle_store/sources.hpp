@@ -21,7 +21,7 @@ using EnvironmentChoice = std::function<std::optional<int>(const std::string& id
 /// signature (one may not stand for the other by accident), or when two sources hold different samples of one point.
 /// Not thread-safe.
 std::unique_ptr<oracle::SampleSource> open_sample_source(const std::vector<std::filesystem::path>& paths,
-                                                         EnvironmentChoice choice = {});
+                                                         const EnvironmentChoice& choice = {});
 
 /// The records of a store directory or a portable file.
 std::unique_ptr<RecordStream> open_records(const std::filesystem::path& path);
