@@ -10,7 +10,7 @@ constexpr std::uint32_t kAheadAtMost = 256;
 
 /// When a step that the loop starts to schedule at `host_s` has been launched, and when its result is there. Scheduling
 /// and launching block the loop; the device starts with the first kernel, or after the step before, and cannot end
-/// before the last kernel has been launched (`../docs/engine-timing.md`).
+/// before the last kernel has been launched (docs/engine-timing.md).
 struct LaunchTimes {
   double launched_s;
   double ready_s;
