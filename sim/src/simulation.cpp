@@ -75,7 +75,7 @@ class Simulation::Impl final : private PumpClient,
   replica::ReplicaRequest replica_request(RequestTag tag, const LiveRequest& live, Stage stage) const;
   void leave_router(const LiveRequest& live, double now_s);
   void hand_over(RequestTag tag, double now_s);
-  std::uint64_t transfer_bytes_per_token(const PoolDeployment& pool, std::uint32_t tokens) const;
+  std::uint64_t transfer_bytes(RequestTag tag, std::uint32_t tokens);
   void complete(RequestTag tag, const replica::Completion& completion);
   void end_request(RequestTag tag, workload::Outcome outcome, double client_s);
   void look_up();
@@ -103,7 +103,9 @@ class Simulation::Impl final : private PumpClient,
   std::uint64_t submitted_ = 0;
   std::uint64_t ticks_ = 0;
   std::uint64_t completed_output_ = 0;
+  std::uint64_t truncated_ = 0;
   double last_client_s_ = 0;
+  results::NetworkTotals waits_;  ///< of KV for blocks on the decode side
   bool interrupted_ = false;
   bool bad_row_ = false;
 };
@@ -178,6 +180,7 @@ void Simulation::Impl::on_arrival(double now_s) {
     throw;
   }
   const workload::Request& request = live.request;
+  truncated_ += request.truncated ? 1 : 0;
   if (sinks_.received != nullptr) sinks_.received->add(request, source_->classes()[request.request_class]);
   results::FinishedRequest& record = live.record;
   record.row = submitted_++;
@@ -264,8 +267,9 @@ replica::ReplicaRequest Simulation::Impl::replica_request(RequestTag tag, const 
     to.remote.hold_blocks = !(first_token_from_prefill_ && from.output_tokens == 1);
   } else if (stage == Stage::kDecode) {
     to.remote.load = replica::RemoteKv::Load::kPromptOnce;
-    to.remote.tokens = from.prompt_tokens;
-    if (first_token_from_prefill_) {  // the first token is known, its KV entry is not
+    to.remote.tokens = 0;  // the whole prompt; its last token is computed again for the first output
+    if (first_token_from_prefill_) {  // the first output is known, its KV entry is not
+      to.remote.tokens = from.prompt_tokens;
       ++to.prompt;
       --to.output;
     }
@@ -365,25 +369,25 @@ void Simulation::Impl::on_event(const Event& event) {
 
 void Simulation::Impl::hand_over(RequestTag tag, double now_s) {
   LiveRequest& live = live_[tag];
-  const std::uint32_t prefill_replica = live.replica;
-  const PoolDeployment& from = deployment_.pools[pool_of_replica_[prefill_replica]];
-  transfers_.offer(tag, prefill_replica, transfer_bytes_per_token(from, live.request.prompt_tokens), now_s);
+  transfers_.offer(tag, live.replica, now_s);
   place(tag, *route_of(live.request.request_class).decode, Stage::kDecode, now_s);
 }
 
-/// KV of a prompt by layer kind, per token: a sliding window keeps its last tokens only.
-std::uint64_t Simulation::Impl::transfer_bytes_per_token(const PoolDeployment& pool, std::uint32_t tokens) const {
-  double kept = 0, layers = 0;
+/// KV of the last `tokens` tokens of a prompt, all layers and heads: a sliding window keeps its own length at most.
+/// Tensor parallel ranks split it, they do not multiply it.
+std::uint64_t Simulation::Impl::transfer_bytes(RequestTag tag, std::uint32_t tokens) {
+  const PoolDeployment& pool = deployment_.pools[live_[tag].record.pool];
+  const std::uint64_t bytes_of_layer = pool.kv_bytes_per_token / pool.model.layers.size();
+  std::uint64_t bytes = 0;
   for (const oracle::LayerShape& layer : pool.model.layers) {
     const bool windowed = layer.attention.kind != oracle::AttentionKind::kFull && layer.attention.window > 0;
-    kept += windowed ? std::min(tokens, layer.attention.window) : tokens;
-    layers += 1;
+    bytes += bytes_of_layer * (windowed ? std::min(tokens, layer.attention.window) : tokens);
   }
-  return static_cast<std::uint64_t>(static_cast<double>(pool.kv_bytes_per_token) * kept / (layers * tokens));
+  return bytes;
 }
 
 void Simulation::Impl::load_started(RequestTag request, std::uint32_t, std::uint32_t tokens, double now_s) {
-  transfers_.load_started(request, live_[request].replica, tokens, now_s);
+  transfers_.load_started(request, live_[request].replica, transfer_bytes(request, tokens), now_s);
 }
 
 void Simulation::Impl::load_finished(std::uint32_t decode_replica, RequestTag request, double now_s) {
@@ -399,6 +403,9 @@ void Simulation::Impl::release_held(std::uint32_t prefill_replica, RequestTag re
 void Simulation::Impl::transferred(RequestTag request, const KvTransferTimes& times, double) {
   live_[request].record.transfer_wait_s = times.wait_s;
   live_[request].record.transfer_s = times.transfer_s;
+  ++waits_.handed_over;
+  waits_.wait_seconds += times.wait_s;
+  waits_.longest_wait_s = std::max(waits_.longest_wait_s, times.wait_s);
 }
 
 // --- the run
@@ -481,12 +488,18 @@ results::RunTotals Simulation::Impl::totals(const RunOutcome& outcome) {
     totals.pools.push_back(std::move(out));
   }
   const NetworkStats& network = fabric_.stats();
-  totals.network = {network.flows, static_cast<double>(network.bytes), network.flow_s, network.max_concurrent};
+  totals.network = waits_;
+  totals.network.flows = network.flows;
+  totals.network.bytes = static_cast<double>(network.bytes);
+  totals.network.flow_seconds = network.flow_s;
+  totals.network.max_concurrent = network.max_concurrent;
   totals.checks = verify(outcome);
   const bool caching = std::any_of(deployment_.pools.begin(), deployment_.pools.end(),
                                    [](const PoolDeployment& pool) { return pool.engine.enable_prefix_caching; });
   if (caching && source_->columns().blocks)
     totals.warnings.push_back("the trace's prefixes were cached in reality; here every prefix cache started cold");
+  if (truncated_ > 0)
+    totals.warnings.push_back(fmt::format("{} prompts were cut to fit max_model_len", truncated_));
   if (outcome.end == RunOutcome::End::kInterrupted) totals.partial = "interrupted";
   if (outcome.end == RunOutcome::End::kBroken)
     totals.partial = "broken off: " + (bad_row_ ? "a trace has a bad row" : outcome.broken);

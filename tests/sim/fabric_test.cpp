@@ -371,11 +371,11 @@ TEST(Fabric, KvTransfersContendForTheDecodeSidesNic) {
   TransferLog log;
   KvTransfers transfers(bench.fabric, log);
   const std::uint64_t token = kSecondOfNic / 1024;
-  transfers.offer(1, 0, token, 0);
-  transfers.offer(2, 1, token, 0);
+  transfers.offer(1, 0, 0);
+  transfers.offer(2, 1, 0);
   bench.at(0.25, [&] {
-    transfers.load_started(1, 3, 512, 0.25);
-    transfers.load_started(2, 3, 512, 0.25);
+    transfers.load_started(1, 3, 512 * token, 0.25);
+    transfers.load_started(2, 3, 512 * token, 0.25);
   });
   bench.run();
   ASSERT_EQ(log.times.size(), 2U);

@@ -141,7 +141,13 @@ void write(JsonWriter& json, const NetworkTotals& network) {
   json.member("flows", network.flows).member("bytes", network.bytes);
   json.key("mean_bandwidth");
   network.flow_seconds > 0 ? json.value(network.bytes / network.flow_seconds) : json.null();
-  json.member("max_concurrent", network.max_concurrent).end_object();
+  json.member("max_concurrent", network.max_concurrent);
+  json.key("transfer_wait_s").begin_object().member("count", network.handed_over);
+  json.key("mean");
+  network.handed_over > 0 ? json.value(network.wait_seconds / static_cast<double>(network.handed_over)) : json.null();
+  json.key("max");
+  network.handed_over > 0 ? json.value(network.longest_wait_s) : json.null();
+  json.end_object().end_object();
 }
 
 }  // namespace

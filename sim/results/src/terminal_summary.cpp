@@ -176,6 +176,10 @@ void add_pools(Page& page, const RunTotals& run) {
             fmt::format("{}, {}, at most {} at once, mean {}/s", counted(run.network.flows, "flow"),
                         bytes(run.network.bytes), compact(run.network.max_concurrent),
                         run.network.flow_seconds > 0 ? bytes(run.network.bytes / run.network.flow_seconds) : "-"));
+  if (run.network.handed_over == 0) return;
+  page.line("", fmt::format("KV waited for blocks on the decode side: mean {}, at most {}",
+                            duration(run.network.wait_seconds / static_cast<double>(run.network.handed_over)),
+                            duration(run.network.longest_wait_s)));
 }
 
 void add_time(Page& page, const Summary& summary, const Timing& timing) {
