@@ -511,7 +511,7 @@ results::RunTotals Simulation::Impl::totals(const RunOutcome& outcome) {
 /// Invariants. A broken one is a bug: std::logic_error.
 std::vector<results::Check> Simulation::Impl::verify(const RunOutcome& outcome) const {
   std::vector<results::Check> checks;
-  checks.push_back({"time_never_runs_back", fmt::format("{} events", outcome.events)});
+  checks.push_back({"time_never_runs_back", fmt::format("{} iterations", outcome.iterations)});
   if (outcome.end == RunOutcome::End::kBroken) return checks;  // a replica may stand in the middle of a call
   std::uint64_t produced = 0;
   for (std::size_t r = 0; r < replicas_.size(); ++r) {
