@@ -81,11 +81,5 @@ TEST(Document, WindowsLineEndsAndByteOrderMark) {
   EXPECT_EQ(root.find("b")->text, "two");
 }
 
-TEST(Document, NearestKnowsTyposAndLeavesStrangersAlone) {
-  EXPECT_EQ(nearest("replcas", {"replicas", "router"}), "replicas");
-  EXPECT_EQ(nearest("max_num_seq", {"max_num_seqs", "max_model_len"}), "max_num_seqs");
-  EXPECT_EQ(nearest("colour", {"replicas", "router"}), "");
-}
-
 }  // namespace
 }  // namespace dooly::scenario
