@@ -66,7 +66,7 @@ std::vector<Fault> faults() {
       {"ColumnTwice", "arrived_at,arrived_at,num_prefill_tokens,num_decode_tokens\n1,1,1,1\n",
        ":1: header: column 'arrived_at' twice"},
       {"UnknownDoolyColumn", kDooly + ",clas\n0,1,1,x\n",
-       ":1: header: unknown column 'clas'; known: arrival_s prompt_tokens output_tokens id class priority session turn "
+       ":1: header: unknown column 'clas'; did you mean 'class'; known: arrival_s prompt_tokens output_tokens id class priority session turn "
        "after_s "
        "deadline_s prefix_id prefix_tokens block_ids block_size"},
       {"MissingCell", kVidur + "0,,1\n", ":2: row 1: num_prefill_tokens: missing"},

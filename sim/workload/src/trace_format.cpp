@@ -1,14 +1,17 @@
 #include "trace_format.hpp"
 
 #include "number_text.hpp"
+#include "scenarios/nearest.hpp"
 #include "workload/sampler.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 namespace dooly::workload {
 namespace {
@@ -146,6 +149,14 @@ const FieldRule* TraceFormat::find(std::string_view field) const {
   const auto found =
       std::find_if(fields.begin(), fields.end(), [&](const FieldRule& rule) { return rule.name == field; });
   return found == fields.end() ? nullptr : &*found;
+}
+
+std::string TraceFormat::known_fields(std::string_view unknown) const {
+  std::vector<std::string_view> names;
+  for (const FieldRule& field : fields) names.push_back(field.name);
+  const std::string_view near = scenario::nearest(unknown, names);
+  return (near.empty() ? std::string() : fmt::format("; did you mean '{}'", near)) +
+         fmt::format("; known: {}", fmt::join(names, " "));
 }
 
 const TraceFormat* row_format(std::string_view name) {
