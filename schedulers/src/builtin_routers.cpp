@@ -13,7 +13,7 @@ std::span<const sdk::RouterEntry> builtin_routers() {
       {.name = "round_robin", .help = "one replica after the other", .create = sdk::create_router<RoundRobin>},
       {.name = "random", .help = "any replica, each as likely", .create = sdk::create_router<RandomRouter>},
       {.name = "least_requests", .help = "fewest unfinished requests", .create = sdk::create_router<LeastRequests>},
-      {.name = "least_tokens", .help = "fewest tokens still to be computed", .create = sdk::create_router<LeastTokens>},
+      {.name = "least_tokens", .help = "fewest tokens of unfinished requests (prompts, and outputs where granted)", .create = sdk::create_router<LeastTokens>},
       {.name = "power_of_two",
        .help = "the less loaded of two replicas drawn at random",
        .options = PowerOfTwo::kOptions,

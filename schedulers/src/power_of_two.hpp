@@ -16,7 +16,7 @@ class PowerOfTwo final : public sdk::RouterPolicy {
        .type = sdk::OptionType::kText,
        .fallback = "requests",
        .allowed = "requests|tokens",
-       .help = "what is compared: unfinished requests, or tokens still to be computed"}};
+       .help = "what is compared: unfinished requests, or their tokens"}};
 
   explicit PowerOfTwo(const sdk::Options& options) : by_tokens_(options.text("load") == "tokens") {}
 

@@ -82,6 +82,7 @@ replica::EngineConfig engine_config(const scenario::Pool& pool, const oracle::Kv
     config.scheduler_block_size = std::lcm(config.scheduler_block_size, group.block_tokens);
   }
   for (replica::KvGroup& group : config.groups) group.admission_cap = replica::admission_cap(group, config);
+  config.grant_output_lengths = pool.scheduler.grant_output_lengths;
   config.has_connector = pool.role != scenario::Pool::Role::kMixed;
   config.defer_block_free = pool.role == scenario::Pool::Role::kDecode && config.async_scheduling;
   return config;
