@@ -80,6 +80,7 @@ TEST(SummaryJson, SaysWhatHappened) {
   EXPECT_EQ(json["pools"][0]["kv"]["prefix_hit_share"], 0.5);
   EXPECT_EQ(json["pools"][0]["replicas"].size(), 1U);
   EXPECT_EQ(json["oracle"]["answers"]["roofline"], 1);
+  EXPECT_TRUE(json["oracle"]["stated_error"].is_null());
   EXPECT_EQ(json["network"]["mean_bandwidth"], 1e10);
   EXPECT_EQ(json["network"]["transfer_wait_s"], nlohmann::json({{"count", 2}, {"mean", 0.25}, {"max", 0.375}}));
   EXPECT_EQ(json["checks"][0]["name"], "kv_blocks_balance");

@@ -133,7 +133,9 @@ void write_oracle(JsonWriter& json, const std::vector<PoolTotals>& pools) {
   json.key("answers").begin_object(kCompact);
   json.member("measured", oracle.measured).member("interpolated", oracle.interpolated);
   json.member("extrapolated", oracle.extrapolated).member("roofline", oracle.roofline).end_object();
-  json.member("stated_error", oracle.stated_error).end_object();
+  json.key("stated_error");
+  oracle.stated_error ? json.value(*oracle.stated_error) : json.null();
+  json.end_object();
 }
 
 void write(JsonWriter& json, const NetworkTotals& network) {

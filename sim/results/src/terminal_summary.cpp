@@ -195,10 +195,19 @@ void add_time(Page& page, const Summary& summary, const Timing& timing) {
   page.line("time", page.paint(Paint::kDim, text));
 }
 
-void add_oracle_warning(std::vector<std::string>& warnings, const RunTotals& run) {
+OracleFigures oracle_of(const RunTotals& run) {
   std::vector<replica::ReplicaStats> stats;
   for (const PoolTotals& pool : run.pools) stats.insert(stats.end(), pool.replicas.begin(), pool.replicas.end());
-  const OracleFigures oracle = oracle_figures(stats);
+  return oracle_figures(stats);
+}
+
+void add_oracle(Page& page, const RunTotals& run) {
+  if (const auto error = oracle_of(run).stated_error)
+    page.line("oracle", fmt::format("states an error of {} for its times", percent(*error)));
+}
+
+void add_oracle_warning(std::vector<std::string>& warnings, const RunTotals& run) {
+  const OracleFigures oracle = oracle_of(run);
   if (oracle.roofline == 1) {
     warnings.emplace_back(
         "every time is a roofline estimate (FLOPs and bytes over the device's peaks): nothing was measured");
@@ -248,6 +257,7 @@ std::string terminal_summary(const Summary& summary, const Timing& timing, bool 
   add_throughput(page, summary);
   add_goodput(page, summary);
   add_pools(page, run);
+  add_oracle(page, run);
   for (const std::string& warning : summary_warnings(summary))
     page.line("warning", page.paint(Paint::kYellow, warning));
   add_time(page, summary, timing);
