@@ -118,7 +118,8 @@ Object scheduler_object() {
           text("policy", "Scheduling policy.").def("vllm-v1").list_of("policies"),
           path("plugin", "Shared library that holds the policy; null: built in.").unset("null"),
           options("options", "The policy's own options.").def("{}"),
-          boolean("grant_output_lengths", "Policies and routers see how long each answer will be; else they see prompts only.")
+          boolean("grant_output_lengths",
+                  "Policies and routers see how long each answer will be; else they see prompts only.")
               .def("false"),
       },
   };
@@ -135,7 +136,8 @@ Object router_object() {
           text("policy", "Routing policy.").def("least_requests").list_of("routers"),
           path("plugin", "Shared library that holds the router; null: built in.").unset("null"),
           options("options", "The router's own options.").def("{}"),
-          time("signal_delay", "Age of the load counts that the router sees; cache contents are looked up as they are.").def("0s"),
+          time("signal_delay", "Age of the load counts that the router sees; cache contents are looked up as they are.")
+              .def("0s"),
       },
   };
   made.shorthand = "policy";
