@@ -212,7 +212,7 @@ class VllmCommand {
       case Use::kIgnoredFlag: return;
       case Use::kEager: engine_.emplace_back("cudagraph_capture_sizes", "[]"); return;
       case Use::kEngineBool: engine_.emplace_back(key, is_negated ? "false" : value.value_or("true")); return;
-      case Use::kSizes: return take_sizes(word, std::move(value));
+      case Use::kSizes: return take_sizes(word, value);
       default: break;
     }
     if (!value) value = next_value();
@@ -229,8 +229,8 @@ class VllmCommand {
     }
   }
 
-  void take_sizes(const std::string& word, std::optional<std::string> value) {
-    std::string sizes = value.value_or("");
+  void take_sizes(const std::string& word, const std::optional<std::string>& given) {
+    std::string sizes = given.value_or("");
     while (auto next = next_value()) sizes += (sizes.empty() ? "" : ", ") + *next;
     if (sizes.empty()) problems_.push_back("'" + word + "' needs a value");
     engine_.emplace_back("cudagraph_capture_sizes", "[" + sizes + "]");

@@ -69,8 +69,7 @@ void EventPump::run_ahead(double limit_s) {
   while (!stopped_) {
     const double time_s = next_time_s();
     if (!(time_s < limit_s)) return;
-    if (events_.first_time_s() == time_s && events_.first_kind() == EventKind::kFlowStart)
-      return;
+    if (events_.first_time_s() == time_s && events_.first_kind() == EventKind::kFlowStart) return;
     handle_next(time_s);
   }
 }

@@ -32,8 +32,7 @@ bool KvTransfers::is_offered(RequestTag request) const {
   return found != moves_.end() && found->second.stage == Stage::kOffered;
 }
 
-void KvTransfers::load_started(RequestTag request, std::uint32_t decode_replica, std::uint64_t bytes,
-                               double now_s) {
+void KvTransfers::load_started(RequestTag request, std::uint32_t decode_replica, std::uint64_t bytes, double now_s) {
   Move& move = offered(request);
   move.stage = Stage::kMoving;
   move.reserved_s = now_s;

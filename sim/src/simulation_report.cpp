@@ -13,12 +13,14 @@ using Role = scenario::Pool::Role;
 void Simulation::Impl::report_rest(RunOutcome& outcome) {
   constexpr std::size_t kShown = 20;
   if (outcome.end == RunOutcome::End::kStalled) {
-    for (std::size_t r = 0; r < replicas_.size(); ++r)
-      for (const auto& [tag, why] : replicas_[r]->engine().stuck())
-        if (outcome.stuck.size() < kShown)
-          outcome.stuck.push_back(fmt::format("request {} on {}.{}: {}", live_[tag].request.id,
+    std::vector<std::vector<std::pair<RequestTag, std::string>>> stuck;
+    for (const auto& replica : replicas_) stuck.push_back(replica->engine().stuck());
+    for (std::size_t round = 0; round < kShown; ++round)  // some of every replica: causes are often elsewhere
+      for (std::size_t r = 0; r < replicas_.size(); ++r)
+        if (round < stuck[r].size() && outcome.stuck.size() < kShown)
+          outcome.stuck.push_back(fmt::format("request {} on {}.{}: {}", live_[stuck[r][round].first].request.id,
                                               deployment_.pools[pool_of_replica_[r]].name,
-                                              r - pools_[pool_of_replica_[r]].first_replica, why));
+                                              r - pools_[pool_of_replica_[r]].first_replica, stuck[r][round].second));
     outcome.stuck_total = live_.count();
   }
   std::vector<RequestTag> tags;
@@ -62,13 +64,13 @@ results::RunTotals Simulation::Impl::totals(const RunOutcome& outcome) {
                                    [](const PoolDeployment& pool) { return pool.engine.enable_prefix_caching; });
   if (caching && source_->columns().blocks)
     totals.warnings.push_back("the trace's prefixes were cached in reality; here every prefix cache started cold");
-  if (truncated_ > 0)
-    totals.warnings.push_back(fmt::format("{} prompts were cut to fit max_model_len", truncated_));
+  if (truncated_ > 0) totals.warnings.push_back(fmt::format("{} prompts were cut to fit max_model_len", truncated_));
   if (outcome.end == RunOutcome::End::kInterrupted) totals.partial = "interrupted";
   if (outcome.end == RunOutcome::End::kBroken)
     totals.partial = "broken off: " + (bad_row_ ? "a trace has a bad row" : outcome.broken);
   if (outcome.end == RunOutcome::End::kStalled)
-    totals.partial = fmt::format("stalled: {} requests cannot go on", outcome.stuck_total);
+    totals.partial = fmt::format("stalled: {} requests {}", outcome.stuck_total,
+                                 livelock_ ? "preempt each other without end, no token comes" : "cannot go on");
   return totals;
 }
 
