@@ -141,6 +141,9 @@ TEST_F(PluginPolicy, ShortPromptsGoFirst) {
   EXPECT_LT(time(shortest, "ttft_s", "p50"), 0.8 * time(served_in_order, "ttft_s", "p50"));
   EXPECT_GT(time(shortest, "ttft_s", "p99"), 1.1 * time(served_in_order, "ttft_s", "p99"));
   EXPECT_GT(goodput(shortest), 1.1 * goodput(served_in_order));
+  const json knowing =
+      summary("--set scheduler.grant_output_lengths=true", {"--set", "scheduler.plugin=" EXAMPLES_PLUGIN});
+  EXPECT_LT(time(knowing, "ttft_s", "p50"), 0.95 * time(shortest, "ttft_s", "p50"));
 }
 TEST_F(PluginPolicy, WritesWhatItDecided) {
   const Scratch scratch;
