@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace dooly::sim {
 
@@ -195,7 +196,10 @@ void Simulation::Impl::end_request(RequestTag tag, workload::Outcome outcome, do
   live_.release(tag);
   if (ticket == workload::kNoTicket) return;
   if (outcome == workload::Outcome::kCompleted) {
-    pump_.post({client_s, EventKind::kAnswer, row, static_cast<std::uint64_t>(ticket)});
+    // An answer that takes no time comes after all else of its instant: what it causes must not depend on which turns of
+    // that instant have gone by, or an export of this run would meet them in another order.
+    const double told_s = client_s > pump_.now_s() ? client_s : std::nextafter(client_s, kNever);
+    pump_.post({told_s, EventKind::kAnswer, row, static_cast<std::uint64_t>(ticket)});
   } else {
     source_->finished(ticket, client_s, outcome);
     pump_.set_next_arrival(source_->next_arrival_s());

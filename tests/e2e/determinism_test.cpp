@@ -138,7 +138,25 @@ TEST(Determinism, StepByStepWithClassesAndPreemptions) {
   EXPECT_EQ(results_alone(ahead.summary_text), results_alone(step_by_step.summary_text));
 }
 
-/// Its full width: 1,280 replicas.
+/// Clients that answer at once to an engine whose steps all end at the same instants: causes come before effects in the
+/// export too.
+TEST(Determinism, AClosedLoopOfWholeMillisecondsFromItsOwnExport) {
+  const cli::Scratch scratch;
+  const std::string received = scratch.name("received.csv");
+  const Sets engine{"platform=none", "oracle={kind: fixed, base: 10ms}", "replicas=2", "engine.max_num_seqs=4"};
+  Sets loop = engine;
+  loop.push_back(
+      "workload={synthetic: {requests: 300, arrivals: {process: closed_loop, concurrency: 9}, prompt_tokens: {uniform: "
+      "[1, 100]}, output_tokens: {uniform: [1, 3]}}}");
+  Sets replay = engine;
+  replay.push_back("workload={trace: {format: dooly, path: '" + received + "'}}");
+  const RunResult one = run_scenario("synthetic.yaml", loop, {"--export", received});
+  const RunResult two = run_scenario("synthetic.yaml", replay);
+  ASSERT_EQ(one.process.code, 0) << one.process.err;
+  EXPECT_TRUE(one.requests_text == two.requests_text);
+}
+
+/// The largest shipped scenario in its full width: 1,280 replicas.
 TEST(Determinism, TenThousandGpusFromTheirOwnExport) {
   const cli::Scratch scratch;
   const std::string file = test::source_path("scenarios/scale-10240-gpus.yaml").string();

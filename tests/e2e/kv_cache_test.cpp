@@ -73,12 +73,12 @@ TEST(KvCache, ABurstOverFourSmallCachesEnds) {
 
 class Overload : public testing::TestWithParam<int> {};
 
-/// 500 blocks hold ten requests of 48. Some 4.5 requests/s is what the four replicas can do.
+/// 500 blocks hold ten requests of 48. The four replicas can do some 32 requests/s.
 TEST_P(Overload, HasBoundedEventsAndNoCascades) {
   const RunResult run = run_scenario(
       "synthetic.yaml",
       {"replicas=4", "engine.num_gpu_blocks_override=500", "workload.synthetic.requests=600",
-       "workload.synthetic.arrivals.rate=" + std::to_string(18 * GetParam()) + "/s", "output.iterations=csv"});
+       "workload.synthetic.arrivals.rate=" + std::to_string(32 * GetParam()) + "/s", "output.iterations=csv"});
   expect_all_complete(run, 600);
   const std::vector<double> preempted = run.iterations.numbers("preempted");
   EXPECT_LE(*std::max_element(preempted.begin(), preempted.end()), 2) << "preemptions of one step";
