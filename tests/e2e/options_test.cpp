@@ -36,6 +36,7 @@ std::string results(const std::string& scenario, const Option& option, const cha
 
 class EveryEngineOption : public testing::TestWithParam<Option> {};
 class EverySplitOption : public testing::TestWithParam<Option> {};
+class EveryTraceOption : public testing::TestWithParam<Option> {};
 
 TEST_P(EveryEngineOption, ChangesTheResults) {
   EXPECT_TRUE(results("options.yaml", GetParam(), GetParam().one) !=
@@ -44,6 +45,11 @@ TEST_P(EveryEngineOption, ChangesTheResults) {
 TEST_P(EverySplitOption, ChangesTheResults) {
   EXPECT_TRUE(results("options-split.yaml", GetParam(), GetParam().one) !=
               results("options-split.yaml", GetParam(), GetParam().other));
+}
+
+TEST_P(EveryTraceOption, ChangesTheResults) {
+  EXPECT_TRUE(results("options-trace.yaml", GetParam(), GetParam().one) !=
+              results("options-trace.yaml", GetParam(), GetParam().other));
 }
 
 std::string name_of(const testing::TestParamInfo<Option>& instance) {
@@ -140,6 +146,16 @@ INSTANTIATE_TEST_SUITE_P(
         Option{"workload.sessions.first_prompt", "800", "900"}, Option{"workload.sessions.turn_prompt", "200", "300"},
         Option{"workload.sessions.output_tokens", "50", "60"},
         Option{"workload.sessions.prefix", "{groups: 1, tokens: 256}", "{groups: 9, tokens: 256}"}),
+    name_of);
+
+INSTANTIATE_TEST_SUITE_P(
+    Options, EveryTraceOption,
+    testing::Values(Option{"workload.trace.speedup", "1", "2"}, Option{"workload.trace.limit", "null", "30"},
+                    Option{"workload.trace.loop", "1", "2"}, Option{"workload.trace.duration", "null", "4s"},
+                    Option{"workload.trace.class", "null", "other"},
+                    Option{"workload.trace.too_long", "reject", "truncate", {"engine.max_model_len=1000"}},
+                    Option{"workload.trace.arrivals", "{process: poisson, rate: 4/s}",
+                           "{process: constant, rate: 4/s}"}),
     name_of);
 
 /// A priority where nobody looks at it is refused; where somebody does it shows.
