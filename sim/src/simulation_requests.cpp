@@ -196,8 +196,8 @@ void Simulation::Impl::end_request(RequestTag tag, workload::Outcome outcome, do
   live_.release(tag);
   if (ticket == workload::kNoTicket) return;
   if (outcome == workload::Outcome::kCompleted) {
-    // An answer that takes no time comes after all else of its instant: what it causes must not depend on which turns of
-    // that instant have gone by, or an export of this run would meet them in another order.
+    // An answer that takes no time comes after all else of its instant: what it causes must not depend on which turns
+    // of that instant have gone by, or an export of this run would meet them in another order.
     const double told_s = client_s > pump_.now_s() ? client_s : std::nextafter(client_s, kNever);
     pump_.post({told_s, EventKind::kAnswer, row, static_cast<std::uint64_t>(ticket)});
   } else {
