@@ -1,5 +1,7 @@
 #include "document.hpp"
 
+#include "scenarios/utf8.hpp"
+
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
@@ -153,7 +155,10 @@ class TreeBuilder final : public YAML::EventHandler {
 void check_bytes(std::string_view text, std::size_t source) {
   if (text.size() > kMaxBytes) throw Problem{{source, 1, 1}, "", "larger than 4 MiB, which no scenario is"};
   Mark mark{source, 1, 1};
-  for (const unsigned char c : text) {
+  const std::size_t broken = first_invalid_utf8(text);
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const auto c = static_cast<unsigned char>(text[at]);
+    if (at == broken) throw Problem{mark, "", "byte " + std::to_string(c) + " is not UTF-8"};
     if (c == '\n') {
       ++mark.line;
       mark.column = 1;

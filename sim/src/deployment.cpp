@@ -197,6 +197,9 @@ PoolDeployment build_pool(const scenario::Scenario& scenario, const scenario::Po
   pool.engine = engine_config(spec, layout, blocks, max_model_len);
   pool.kv_bytes_per_token = static_cast<std::uint64_t>(
       oracle::kv_cache_layout(pool.model, 1, formats.kv_dtype, settings.block_size).bytes_per_token);
+  if (spec.router.signal_delay_s > 0 && pool.router.make()->needs() == sdk::RouterPolicy::Needs::kNothing)
+    throw oracle::OracleError(
+        fmt::format("router.signal_delay: has no meaning for router '{}', which looks at no load", pool.router.name()));
   pool.platform = platform_of(scenario.platform, *pool.gpu);
   const double own_link = pool.gpu->has_nvlink ? pool.gpu->link_bandwidth : 0;
   pool.nvlink_bytes_per_s = group.nvlink_bytes_per_s.value_or(own_link);

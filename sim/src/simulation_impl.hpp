@@ -77,6 +77,7 @@ class Simulation::Impl final : private PumpClient,
   void complete(RequestTag tag, const replica::Completion& completion);
   void end_request(RequestTag tag, workload::Outcome outcome, double client_s);
   void heed_watchers();
+  void heed_livelock();
   void report_rest(RunOutcome& outcome);
   results::RunTotals totals(const RunOutcome& outcome);
   std::vector<results::Check> verify(const RunOutcome& outcome) const;
@@ -99,7 +100,7 @@ class Simulation::Impl final : private PumpClient,
   std::vector<PoolState> pools_;
   std::vector<ClassRoute> routes_;
   std::uint64_t submitted_ = 0;
-  std::uint64_t ticks_ = 0;
+  std::uint64_t ticks_ = 0, turns_ = 0;
   std::uint64_t completed_output_ = 0;
   std::uint64_t handed_over_ = 0;  ///< prefilled requests that went on to a decode replica
   std::uint64_t truncated_ = 0;

@@ -47,6 +47,7 @@ results::RunTotals Simulation::Impl::totals(const RunOutcome& outcome) {
     results::PoolTotals out;
     out.name = pool.name;
     out.role = pool.role == Role::kMixed ? "mixed" : pool.role == Role::kPrefill ? "prefill" : "decode";
+    out.host = pool.platform.name;
     out.gpus_per_replica = pool.tensor_parallel;
     out.kv_blocks = pool.engine.num_blocks - 1;
     for (std::uint32_t r = 0; r < pool.replicas; ++r)

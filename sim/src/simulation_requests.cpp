@@ -125,6 +125,7 @@ replica::ReplicaRequest Simulation::Impl::replica_request(RequestTag tag, const 
 
 double Simulation::Impl::on_turn(std::uint32_t replica, double) {
   heed_watchers();
+  heed_livelock();
   try {
     replicas_[replica]->run_turn();
   } catch (const replica::PolicyBreach& breach) {

@@ -60,6 +60,8 @@ TEST(Document, SyntaxErrorsNameThePlace) {
 
 TEST(Document, BinaryIsNotYaml) {
   EXPECT_EQ(refusal(std::string_view("a: \0", 4)), "1:4: control character 0 (is this a text file in UTF-8?)");
+  EXPECT_EQ(refusal("a: ok\nb: \xff\xfe"), "2:4: byte 255 is not UTF-8");
+  EXPECT_EQ(refusal("a: \xc3\xa9\nb: \xc3"), "2:4: byte 195 is not UTF-8");
   EXPECT_EQ(refusal("a: 1\n\x1b[0m"), "2:1: control character 27 (is this a text file in UTF-8?)");
 }
 

@@ -141,7 +141,7 @@ goodput     33.3 % of requests, 0.333/s (TTFT <= 500 ms)
 pool        main: 1 replica, busy 50 %, 10 iterations (on average 1 requests, 21 tokens)
             KV use mean 10 %, peak 20 % of 100 blocks; prefix hits 50 %; 0 preemptions
 network     1 flow, 5 GB, at most 1 at once, mean 10 GB/s
-            KV waited for blocks on the decode side: mean 250 ms, at most 375 ms
+            KV waited for the decode side to reserve blocks: mean 250 ms, at most 375 ms
 warning     the trace's prefixes were cached in reality; here the cache starts cold
 warning     1 request did not complete: prompt and output exceed max_model_len
 warning     every time is a roofline estimate (FLOPs and bytes over the device's peaks): nothing was measured

@@ -128,6 +128,7 @@ std::vector<Fault> faults() {
        "session turn after_s deadline_s prefix_id prefix_tokens block_ids block_size"},
       {"ControlCharacterInAClass", "{\"arrival_s\":0,\"prompt_tokens\":1,\"output_tokens\":1,\"class\":\"a\\nb\"}\n",
        ":1: class: holds a control character"},
+      {"AClassThatIsNotUtf8", kDooly + ",class\n0,20,1,\xff\xfe\n", ":2: row 1: class: is not UTF-8"},
       {"BlocksWithoutSize", kDooly + ",block_ids\n0,20,1,1\n",
        ":2: row 1: block_ids: no block size: write it in the header comment, # block_size=16"},
       {"BadBlockSize", "# block_size=0\n" + kDooly + "\n0,1,1\n", ":1: block_size: want a whole number of at least 1"},

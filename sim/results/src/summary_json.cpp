@@ -112,6 +112,7 @@ void write_load(JsonWriter& json, const PoolFigures& load, std::uint64_t kv_bloc
 
 void write(JsonWriter& json, const PoolTotals& pool, double simulated_s) {
   json.begin_object().member("name", pool.name).member("role", pool.role);
+  json.member("host", pool.host);
   json.member("gpus", pool.gpus_per_replica * pool.replicas.size());
   write_load(json, pool_figures(pool.replicas, pool.kv_blocks, simulated_s), pool.kv_blocks);
   json.key("replicas").begin_array();

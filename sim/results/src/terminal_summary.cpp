@@ -170,6 +170,7 @@ void add_pools(Page& page, const RunTotals& run) {
     page.line("", fmt::format("KV use mean {}, peak {} of {} blocks; prefix hits {}; {}", percent(load.kv_mean_share),
                               percent(load.kv_peak_share), compact(pool.kv_blocks), percent(load.prefix_hit_share),
                               counted(load.preemptions, "preemption")));
+    if (!pool.host.empty()) page.line("", fmt::format("host times of platform '{}'", pool.host));
   }
   if (run.network.flows == 0) return;
   page.line("network",
@@ -177,7 +178,7 @@ void add_pools(Page& page, const RunTotals& run) {
                         bytes(run.network.bytes), compact(run.network.max_concurrent),
                         run.network.flow_seconds > 0 ? bytes(run.network.bytes / run.network.flow_seconds) : "-"));
   if (run.network.handed_over == 0) return;
-  page.line("", fmt::format("KV waited for blocks on the decode side: mean {}, at most {}",
+  page.line("", fmt::format("KV waited for the decode side to reserve blocks: mean {}, at most {}",
                             duration(run.network.wait_seconds / static_cast<double>(run.network.handed_over)),
                             duration(run.network.longest_wait_s)));
 }

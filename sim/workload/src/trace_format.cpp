@@ -1,5 +1,7 @@
 #include "trace_format.hpp"
 
+#include "scenarios/utf8.hpp"
+
 #include "number_text.hpp"
 #include "scenarios/nearest.hpp"
 #include "workload/sampler.hpp"
@@ -216,6 +218,7 @@ void FieldSetter::set(TraceRow& row, const FieldRule& rule, std::string_view tex
       if (text.size() > 100) reader_.refuse(row, rule.name, "longer than 100 bytes");
       if (std::any_of(text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7F; }))
         reader_.refuse(row, rule.name, "holds a control character");
+      if (scenario::first_invalid_utf8(text) != std::string_view::npos) reader_.refuse(row, rule.name, "is not UTF-8");
       row.class_name = text;
       break;
     case kPriority: row.priority = static_cast<std::int32_t>(whole(-2147483648LL, 2147483647LL)); break;
