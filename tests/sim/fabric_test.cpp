@@ -226,7 +226,7 @@ TEST(Fabric, NothingToMoveTakesTheLatency) {
   expect_times(bench.run(), {1.25});
 }
 
-TEST(Fabric, TiesGoArrivalFlowEndsFlowStartsEventsTurns) {
+TEST(Fabric, TiesGoFlowEndsFlowStartsEventsArrivalTurns) {
   Bench bench(ClusterOf{}.plan());
   bench.flow(2, 3, kSecondOfNic);  // both end at exactly 1 s, reported in order of their start
   bench.flow(0, 1, kSecondOfNic);
@@ -236,7 +236,7 @@ TEST(Fabric, TiesGoArrivalFlowEndsFlowStartsEventsTurns) {
   bench.at(1, [&] { bench.lines.emplace_back("event"); });
   bench.run();
   EXPECT_EQ(bench.lines,
-            (std::vector<std::string>{"1 arrival", "1 flow 0", "1 flow 1", "event", "1 turn 0", "1 turn 1"}));
+            (std::vector<std::string>{"1 flow 0", "1 flow 1", "event", "1 arrival", "1 turn 0", "1 turn 1"}));
 }
 
 TEST(Fabric, OwnEventsNeverOvertakeTheEndOfAFlow) {

@@ -161,8 +161,8 @@ class MergedWorkload : public RequestSource {
 }  // namespace
 
 std::unique_ptr<RequestSource> make_workload(const std::vector<scenario::WorkloadSpec>& specs, std::uint64_t seed,
-                                             MaxModelLen max_model_len) {
-  return std::make_unique<MergedWorkload>(specs, seed, std::move(max_model_len));
+                                             const MaxModelLen& max_model_len) {
+  return std::make_unique<MergedWorkload>(specs, seed, max_model_len);
 }
 
 std::unique_ptr<RequestSource> open_trace_workload(const std::filesystem::path& path, const std::string& format) {
