@@ -29,7 +29,7 @@ struct Globals {
   std::optional<std::string> log_level;
 
   std::vector<OptionSpec> specs() {
-    return {{"--quiet", "", "no progress, no notes, no warnings; results and errors still come", &quiet},
+    return {{"--quiet", "", "no progress and no notes on stderr; results and errors still come", &quiet},
             {"--no-color", "", "no colours (also: NO_COLOR in the environment)", &no_color},
             {"--log-level",
              "LEVEL",

@@ -12,6 +12,7 @@ namespace dooly::cli {
 struct ProgressFigures {
   std::uint64_t ended = 0;
   std::uint64_t expected = 0;  ///< requests in all; 0: not known
+  double duration_s = 0;       ///< simulated time after which no request comes, if `expected` is 0; 0: not known
   double simulated_s = 0;
   double elapsed_s = 0;
 };
@@ -22,7 +23,8 @@ std::string progress_bar(const ProgressFigures& figures);
 /// quiet.
 class Progress {
  public:
-  Progress(const Terminal& terminal, std::uint64_t expected);
+  /// `expected` and `duration_s` as in ProgressFigures.
+  Progress(const Terminal& terminal, std::uint64_t expected, double duration_s);
   ~Progress() { clear(); }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -37,6 +39,7 @@ class Progress {
   enum class Style { kNone, kLines, kBar };
   Style style_;
   std::uint64_t expected_;
+  double duration_s_;
   Clock::time_point start_;
   Clock::time_point next_;
   bool is_drawn_ = false;

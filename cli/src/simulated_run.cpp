@@ -7,15 +7,28 @@
 #include "results/errors.hpp"
 #include "results/run_output.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace dooly::cli {
 namespace {
+
+/// Simulated time after which no request comes, from `duration` of every workload; 0: some workload has none.
+double arrivals_end_s(const scenario::Scenario& scenario) {
+  double end_s = 0;
+  for (const scenario::WorkloadSpec& workload : scenario.workloads) {
+    const auto duration_s = std::visit([](const auto& source) { return source.duration_s; }, workload.source);
+    if (!duration_s) return 0;
+    end_s = std::max(end_s, *duration_s);
+  }
+  return end_s;
+}
 
 /// The steps of a run in their order.
 class SimulatedRun {
@@ -72,7 +85,7 @@ class SimulatedRun {
                                                         source_->columns());
       sinks.received = writer_.get();
     }
-    progress_ = std::make_unique<Progress>(terminal_, source_->expected_requests());
+    progress_ = std::make_unique<Progress>(terminal_, source_->expected_requests(), arrivals_end_s(scenario_));
     sinks.progress = [this](std::uint64_t ended, double simulated_s) {
       progress_->update(ended, simulated_s);
       return !output_->failed() && !received_failed();

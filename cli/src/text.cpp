@@ -1,40 +1,22 @@
 #include "text.hpp"
 
+#include "scenarios/nearest.hpp"
+
 #include <algorithm>
 #include <cstdint>
-#include <numeric>
 #include <utility>
 
 namespace dooly::cli {
-namespace {
-
-/// Edits from one word to the other; two letters that changed places count once.
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> before, last, row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    before = std::exchange(last, row);
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      row[j] = std::min({last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1), last[j] + 1, row[j - 1] + 1});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) row[j] = std::min(row[j], before[j - 2] + 1);
-    }
-  }
-  return row.back();
-}
-
-}  // namespace
-
 std::string_view nearest(std::string_view word, std::span<const std::string> known) {
-  std::string_view best;
-  std::size_t least = std::min<std::size_t>(3, word.size() / 2) + 1;
-  for (const std::string& candidate : known) {
-    if (const std::size_t d = distance(word, candidate); d < least) {
-      least = d;
-      best = candidate;
-    }
-  }
-  return best;
+  // An option is compared by its name alone, so that its dashes do not count as letters.
+  const auto bare = [](std::string_view text) {
+    return text.substr(std::min(text.find_first_not_of('-'), text.size()));
+  };
+  std::vector<std::string_view> names;
+  for (const std::string& name : known) names.push_back(bare(name));
+  const std::string_view near = scenario::nearest(bare(word), names);
+  const auto found = std::find(names.begin(), names.end(), near);
+  return near.empty() ? near : std::string_view(known[static_cast<std::size_t>(found - names.begin())]);
 }
 
 std::string listed(std::span<const std::string> words) {
@@ -77,7 +59,7 @@ std::string wrapped(std::string_view text, std::size_t width, std::size_t indent
     if (cut == std::string_view::npos || cut == 0) cut = std::min(text.find(' '), text.size());
     made += text.substr(0, cut);
     text.remove_prefix(std::min(cut + 1, text.size()));
-    if (!text.empty()) made += "\n" + std::string(indent, ' ');
+    if (!text.empty()) made.append("\n").append(indent, ' ');
     room = width > indent ? width - indent : 1;
   }
   return made;
@@ -86,7 +68,7 @@ std::string wrapped(std::string_view text, std::size_t width, std::size_t indent
 std::string with_commas(std::uint64_t count) {
   std::string digits = std::to_string(count);
   for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3)
-    digits.insert(static_cast<std::size_t>(at), ",");
+    digits.insert(static_cast<std::size_t>(at), 1, ',');
   return digits;
 }
 

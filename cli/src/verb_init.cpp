@@ -1,9 +1,12 @@
 #include "cli_error.hpp"
 #include "verbs.hpp"
 
+#include "oracle/model_table.hpp"
+#include "oracle/oracle_error.hpp"
 #include "results/errors.hpp"
 #include "scenarios/load.hpp"
 #include "scenarios/write.hpp"
+#include "sim/deployment.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -32,9 +35,17 @@ void write_new_file(const std::filesystem::path& path, const std::string& text, 
   if (!file) throw results::WriteFailed(path.string() + ": cannot write: " + std::strerror(errno));
 }
 
+std::optional<std::uint64_t> longest_context(const std::string& model) {
+  try {
+    return oracle::find_model(model).max_position;
+  } catch (const oracle::OracleError&) {
+    return {};  // told with the other errors of the scenario
+  }
+}
+
 std::string translated(const std::string& vllm_command) {
   try {
-    return scenario::init_from_vllm(vllm_command);
+    return scenario::init_from_vllm(vllm_command, sim::known_names(), longest_context);
   } catch (const scenario::ScenarioError& error) {
     std::vector<std::string> messages = error.messages();
     for (std::string& message : messages) message.insert(0, "--from: ");

@@ -61,7 +61,9 @@ MemoryPlan sum_up(const ModelConfig& model, const Gpu& gpu, const MemorySettings
   plan.lines.push_back({"GPU memory taken", settings.utilisation * gpu.memory_bytes,
                         fmt::format("{} × {:.2f} GiB of {}", settings.utilisation, gpu.memory_bytes / kGiB, gpu.name)});
   plan.lines.push_back({"weights", -double(weight_bytes_per_gpu(model, tp, settings.dtype)),
-                        fmt::format("{} in {}, tensor parallel {}", model.name, dtype_name(settings.dtype), tp)});
+                        fmt::format("{}, {}{}, tensor parallel {}", model.name,
+                                    model.linear_format || model.expert_format ? "quantised, the rest " : "",
+                                    dtype_name(settings.dtype), tp)});
   plan.lines.push_back(
       {"activation peak", -activation_peak_bytes(model, settings),
        fmt::format("{} tokens, {} sampled requests", settings.max_num_batched_tokens, settings.max_num_seqs)});
@@ -101,9 +103,10 @@ std::uint32_t smallest_fitting(const ModelConfig& model, const Gpu& gpu, MemoryS
   if (plan.kv_bytes < double(plan.layout.block_bytes)) {
     throw OracleError(fmt::format(
         "model {} does not fit on {} with tensor parallel {}: weights {:.1f} GB, activations and overhead {:.1f} GB, "
-        "{:.1f} GB may be used; {:.1f} GB are missing; {}",
+        "KV of one request of {} tokens {:.1f} GB, {:.1f} GB may be used; {:.1f} GB are missing; {}",
         model.name, gpu.name, settings.tensor_parallel, -plan.lines[1].bytes / kGB,
-        -(plan.lines[2].bytes + plan.lines[3].bytes) / kGB, taken, missing / kGB, way_out));
+        -(plan.lines[2].bytes + plan.lines[3].bytes) / kGB, model_length(model, settings),
+        (missing + plan.kv_bytes) / kGB, taken, missing / kGB, way_out));
   }
   throw OracleError(fmt::format(
       "model {} on {} with tensor parallel {}: the KV cache of {:.1f} GB cannot hold one request of max_model_len {}; "

@@ -220,7 +220,8 @@ Pool pool(const Value& value) {
   made.parallel = {parallel["tp"].count(), parallel["pp"].count(), parallel["dp"].count(), parallel["ep"].count()};
   made.engine = engine(value["engine"]);
   const Value& scheduler = value["scheduler"];
-  made.scheduler = {scheduler["policy"].text, optional_path(scheduler["plugin"]), options(scheduler["options"])};
+  made.scheduler = {scheduler["policy"].text, optional_path(scheduler["plugin"]), options(scheduler["options"]),
+                    scheduler["grant_output_lengths"].boolean};
   const Value& router = value["router"];
   made.router = {router["policy"].text, optional_path(router["plugin"]), options(router["options"]),
                  router["signal_delay"].number};

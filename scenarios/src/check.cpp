@@ -27,6 +27,7 @@ void Checker::run() {
   check_placement();
   check_classes();
   check_roles();
+  for (std::size_t i = 0; i < scenario_.workloads.size(); ++i) check_priority(i);
   check_kv_transfer();
   check_platform();
   check_oracles();
@@ -45,10 +46,11 @@ void Checker::unique_names(const Value& list) {
   }
 }
 
-void Checker::known_name(const Value& value, const std::vector<std::string>& known, const std::string& what) {
+void Checker::known_name(const Value& value, const std::vector<std::string>& known, const std::string& what,
+                         std::string_view looks_like) {
   if (!value.is_valid || !value.is_set || known.empty()) return;
   if (std::find(known.begin(), known.end(), value.text) != known.end()) return;
-  const std::string_view near = nearest(value.text, views(known));
+  const std::string_view near = nearest(looks_like.empty() ? value.text : looks_like, views(known));
   refuse(value, "unknown " + what + (near.empty() ? "" : ", did you mean '" + std::string(near) + "'") + ", got " +
                     value.text + "; allowed: " + listed(views(known)));
 }

@@ -36,6 +36,7 @@ class Checker {
   void check_lognormal(const Value& value);
   void check_slo(const Value& value, const WorkloadSpec& workload);
   void check_slo_conflicts();
+  void check_priority(std::size_t index);
 
   // check_pools.cpp
   void check_pool(std::size_t index);
@@ -59,7 +60,9 @@ class Checker {
   void check_platform();
   void check_kv_transfer();
   void unique_names(const Value& list);
-  void known_name(const Value& value, const std::vector<std::string>& known, const std::string& what);
+  /// `looks_like`: what to compare for a suggestion instead of the value.
+  void known_name(const Value& value, const std::vector<std::string>& known, const std::string& what,
+                  std::string_view looks_like = {});
   void refuse(const Value& value, const std::string& what) { problems_.push_back({value.mark, value.path, what}); }
 
   bool has_row_classes() const;

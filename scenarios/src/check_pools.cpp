@@ -15,6 +15,12 @@ std::string without_meta(std::string name) {
   return name;
 }
 
+/// `Meta-Llama-3.1-8B` as the hub calls it today.
+std::string without_meta_prefix(const std::string& name) {
+  const bool has_it = name.size() > 5 && (name.starts_with("Meta-") || name.starts_with("meta-llama-"));
+  return has_it ? name.substr(5) : without_meta(name);
+}
+
 bool is_path(const std::string& text) {
   return text.starts_with("./") || text.starts_with("../") || text.starts_with("/") ||
          text.starts_with("$DOOLY_DATA/") || text.ends_with(".json");
@@ -74,7 +80,8 @@ void Checker::check_model(const Value& value, ModelSpec& model) {
       model.config = known;
       return;
     }
-  known_name(config, names_.models, "model (a path must begin with ./ or / or end in .json)");
+  known_name(config, names_.models, "model (a path must begin with ./ or / or end in .json)",
+             without_meta_prefix(config.text));
 }
 
 void Checker::check_nodes(const Value& value, Pool& pool) {

@@ -148,6 +148,29 @@ void Checker::check_slo(const Value& value, const WorkloadSpec& workload) {
   }
 }
 
+/// vLLM refuses a priority that its scheduler would not look at. A plug-in may look at it whatever the engine does.
+void Checker::check_priority(std::size_t index) {
+  const Value& value = root_["workload"].items[index];
+  const WorkloadSpec& workload = scenario_.workloads[index];
+  if (workload.priority == 0 || !root_["pools"].is_valid) return;
+  const auto* trace = std::get_if<TraceSpec>(&workload.source);
+  const bool is_any_class = trace && !workload.class_name && has_classes(trace->format);
+  for (const Pool& pool : scenario_.pools) {
+    const bool is_asked =
+        is_any_class || pool.serves.empty() ||
+        std::find(pool.serves.begin(), pool.serves.end(), workload.default_class()) != pool.serves.end();
+    const bool knows =
+        pool.scheduler.plugin || pool.engine.scheduling_policy == EngineConfig::SchedulingPolicy::kPriority;
+    if (is_asked && knows) return;
+  }
+  for (const char* source : {"trace", "synthetic", "sessions"}) {
+    const Value& priority = value[source]["priority"];
+    if (!priority.is_valid || !priority.is_given) continue;
+    refuse(priority, "is not looked at: set scheduling_policy: priority for the pool's engine (it is fcfs), got " +
+                         std::to_string(workload.priority));
+  }
+}
+
 void Checker::check_slo_conflicts() {
   const Value& list = root_["workload"];
   for (std::size_t i = 0; i < scenario_.workloads.size(); ++i) {

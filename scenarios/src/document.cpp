@@ -1,5 +1,7 @@
 #include "document.hpp"
 
+#include "scenarios/utf8.hpp"
+
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
@@ -153,7 +155,10 @@ class TreeBuilder final : public YAML::EventHandler {
 void check_bytes(std::string_view text, std::size_t source) {
   if (text.size() > kMaxBytes) throw Problem{{source, 1, 1}, "", "larger than 4 MiB, which no scenario is"};
   Mark mark{source, 1, 1};
-  for (const unsigned char c : text) {
+  const std::size_t broken = first_invalid_utf8(text);
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const auto c = static_cast<unsigned char>(text[at]);
+    if (at == broken) throw Problem{mark, "", "byte " + std::to_string(c) + " is not UTF-8"};
     if (c == '\n') {
       ++mark.line;
       mark.column = 1;
@@ -163,22 +168,6 @@ void check_bytes(std::string_view text, std::size_t source) {
       throw Problem{mark, "", "control character " + std::to_string(c) + " (is this a text file in UTF-8?)"};
     ++mark.column;
   }
-}
-
-/// Insertions, deletions, substitutions and swaps of neighbours that make `b` of `a`.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) last[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) row[j] = std::min(row[j], before[j - 2] + 1);
-    }
-    before.swap(last);
-    last.swap(row);
-  }
-  return last[b.size()];
 }
 
 }  // namespace
@@ -253,20 +242,6 @@ std::string shown(const Node& node) {
   for (char& c : text)
     if (static_cast<unsigned char>(c) < 0x20) c = ' ';
   return node.quoted || text.empty() ? "'" + text + "'" : text;
-}
-
-std::string_view nearest(std::string_view word, const std::vector<std::string_view>& known) {
-  if (word.size() > 80) return {};
-  std::string_view best;
-  std::size_t best_distance = std::max<std::size_t>(1, word.size() / 3) + 1;
-  for (const std::string_view candidate : known) {
-    const std::size_t distance = edit_distance(word, candidate);
-    if (distance < best_distance) {
-      best = candidate;
-      best_distance = distance;
-    }
-  }
-  return best;
 }
 
 std::string listed(const std::vector<std::string_view>& words) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "scenarios/nearest.hpp"
+
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -62,9 +64,6 @@ Node parse_yaml(std::string_view text, std::size_t source, std::vector<Problem>&
 
 /// What a message shows of a value, quoted if empty, shortened if long.
 std::string shown(const Node& node);
-
-/// The nearest of `known` to `word`, or empty if none is near.
-std::string_view nearest(std::string_view word, const std::vector<std::string_view>& known);
 
 /// "a, b, c", shortened after some dozen.
 std::string listed(const std::vector<std::string_view>& words);

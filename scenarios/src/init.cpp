@@ -1,16 +1,22 @@
 #include "scenarios/write.hpp"
 
 #include "document.hpp"
+#include "quantity.hpp"
 #include "scenarios/load.hpp"
 #include "schema.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <optional>
 #include <utility>
 
 namespace dooly::scenario {
 namespace {
+
+using LongestContext = std::function<std::optional<std::uint64_t>(const std::string& model)>;
 
 constexpr std::string_view kTemplate =
     R"(# A scenario for `dooly run`. `dooly check` says what is wrong with it, `dooly explain` shows every default,
@@ -45,17 +51,26 @@ workload:
 seed: 1
 )";
 
-constexpr std::string_view kWorkload =
-    R"(
+/// A chat-like load; lengths shrink in proportion where prompt and output would not fit `longest` tokens together.
+std::string workload_text(std::uint64_t longest) {
+  constexpr std::uint64_t kPrompt = 8192, kOutput = 2048;
+  const std::uint64_t room = std::clamp<std::uint64_t>(longest, 2, kPrompt + kOutput);
+  const auto scaled = [room](std::uint64_t tokens) {
+    return std::max<std::uint64_t>(1, tokens * room / (kPrompt + kOutput));
+  };
+  return fmt::format(
+      R"(
 # What arrives: make it yours.
 workload:
   synthetic:
     requests: 2000
-    arrivals: {process: poisson, rate: 10/s}
-    prompt_tokens: {lognormal: {mean: 1155, p99: 4000, max: 8192}}
-    output_tokens: {lognormal: {mean: 211, p99: 900, max: 2048}}
-  slo: {ttft: 500ms, tpot: 50ms}
-)";
+    arrivals: {{process: poisson, rate: 10/s}}
+    prompt_tokens: {{lognormal: {{mean: {}, p99: {}, max: {}}}}}
+    output_tokens: {{lognormal: {{mean: {}, p99: {}, max: {}}}}}
+  slo: {{ttft: 500ms, tpot: 50ms}}
+)",
+      scaled(1155), scaled(4000), scaled(kPrompt), scaled(211), scaled(900), scaled(kOutput));
+}
 
 /// How a flag of `vllm serve` is understood.
 enum class Use {
@@ -148,12 +163,13 @@ class VllmCommand {
  public:
   explicit VllmCommand(std::string_view command) : words_(words_of(command)) {}
 
-  std::string translate() {
+  /// `longest_context` may be empty.
+  std::string translate(const LongestContext& longest_context) {
     skip_program();
     while (at_ < words_.size()) take_word();
     if (model_.empty()) problems_.push_back("no model: expected vllm serve MODEL --flags…");
     if (!problems_.empty()) throw ScenarioError(problems_);
-    return written();
+    return written(longest(longest_context));
   }
 
  private:
@@ -196,7 +212,7 @@ class VllmCommand {
       case Use::kIgnoredFlag: return;
       case Use::kEager: engine_.emplace_back("cudagraph_capture_sizes", "[]"); return;
       case Use::kEngineBool: engine_.emplace_back(key, is_negated ? "false" : value.value_or("true")); return;
-      case Use::kSizes: return take_sizes(word, std::move(value));
+      case Use::kSizes: return take_sizes(word, value);
       default: break;
     }
     if (!value) value = next_value();
@@ -213,8 +229,8 @@ class VllmCommand {
     }
   }
 
-  void take_sizes(const std::string& word, std::optional<std::string> value) {
-    std::string sizes = value.value_or("");
+  void take_sizes(const std::string& word, const std::optional<std::string>& given) {
+    std::string sizes = given.value_or("");
     while (auto next = next_value()) sizes += (sizes.empty() ? "" : ", ") + *next;
     if (sizes.empty()) problems_.push_back("'" + word + "' needs a value");
     engine_.emplace_back("cudagraph_capture_sizes", "[" + sizes + "]");
@@ -235,7 +251,16 @@ class VllmCommand {
     return words_[at_++];
   }
 
-  std::string written() const {
+  std::uint64_t longest(const LongestContext& longest_context) const {
+    constexpr std::uint64_t kUnknown = std::numeric_limits<std::uint64_t>::max();
+    for (const auto& [key, value] : engine_) {
+      const auto tokens = key == "max_model_len" ? parse_integer(value) : std::nullopt;
+      if (tokens && *tokens > 0) return static_cast<std::uint64_t>(*tokens);
+    }
+    return longest_context ? longest_context(model_).value_or(kUnknown) : kUnknown;
+  }
+
+  std::string written(std::uint64_t longest) const {
     std::string text = "# From: vllm serve " + model_ + " …\ndooly: 1\n";
     if (dtype_.empty()) {
       text += "model: " + model_ + "\n";
@@ -245,7 +270,7 @@ class VllmCommand {
     text += "gpu: H200-SXM        # `vllm serve` does not say; see `dooly list gpus`\ntp: " + tp_ + "\nreplicas: 1\n";
     if (!engine_.empty()) text += "engine:\n";
     for (const auto& [key, value] : engine_) text += "  " + key + ": " + value + "\n";
-    return text + std::string(kWorkload);
+    return text + workload_text(longest);
   }
 
   std::vector<std::string> words_;
@@ -261,9 +286,9 @@ class VllmCommand {
 
 std::string init_template() { return std::string(kTemplate); }
 
-std::string init_from_vllm(std::string_view command) {
-  const std::string text = VllmCommand(command).translate();
-  parse_scenario(text, "vllm serve", {}, Names{});  // a bad value is found here, under the key's name
+std::string init_from_vllm(std::string_view command, const Names& names, const LongestContext& longest_context) {
+  const std::string text = VllmCommand(command).translate(longest_context);
+  parse_scenario(text, "vllm serve", {}, names);  // a bad value is found here, under the key's name
   return text;
 }
 

@@ -106,6 +106,8 @@ Scenario load_scenario(const std::filesystem::path& path, const std::vector<std:
     throw ScenarioError({path.string() + ": larger than 4 MiB, which no scenario is"});
   std::ifstream stream(path, std::ios::binary);
   std::ostringstream text;
+  if (std::filesystem::is_regular_file(path, error) && std::filesystem::file_size(path, error) == 0)
+    return parse_scenario("", path, overrides, names);  // `<<` calls no bytes a failure
   if (!std::filesystem::is_regular_file(path, error) || !stream || !(text << stream.rdbuf()))
     throw ScenarioError({path.string() + ": cannot be read as a file"});
   return parse_scenario(text.str(), path, overrides, names);

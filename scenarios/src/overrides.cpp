@@ -69,6 +69,8 @@ class Walk {
     if (!key) return refuse_unknown(object, step);
     Node* member = node.find(name);
     if (step + 1 == set_.steps.size()) {
+      // null takes the key out, so that it has its default; for a key that knows null, that is a value.
+      if (set_.value.kind == Node::Kind::kNull && key->unset_word != "null") return take_out(node, member, step);
       Node value = set_.value;
       normalise_value(value, *key, problems_);
       return write(node, member, step, std::move(value));
@@ -84,6 +86,9 @@ class Walk {
     } else if (!clashes(*member, step + 1)) {
       *member = std::move(value);
     }
+  }
+  void take_out(Node& parent, Node* member, std::size_t step) {
+    if (member && !clashes(*member, step + 1)) parent.remove(set_.steps[step]);
   }
   bool clashes(const Node& node, std::size_t step) {
     const std::size_t other = other_writer(node, set_.mark.source);

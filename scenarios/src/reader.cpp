@@ -364,6 +364,8 @@ void Reader::read_number(const Node& node, const Key& key, Value& value) {
 
 void Reader::check_range(const Node& node, const Key& key, double number, Value& value) {
   const bool is_inside = number <= key.max && (key.excludes_min ? number > key.min : number >= key.min);
+  if (!is_inside && key.name == "dooly")
+    return refuse(value, node, "this version of the program reads format " + requirement(key) + " only");
   if (!is_inside) return refuse(value, node, "must be " + requirement(key));
   value.number = number;
 }

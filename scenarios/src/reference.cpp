@@ -51,8 +51,8 @@ replaced. The name is not copied.
 **`--set KEY=VALUE`** changes one key before anything is checked: `--set pools.decode.replicas=8`. The value is YAML
 (`--set 'workload.synthetic.prompt_tokens={uniform: [16, 512]}'`). Members of lists go by name, or by number from 0. Short
 form keys work on files in short form (`--set replicas=4`); so do the keys it expands to (`--set
-pools.main.engine.max_num_seqs=64`). Paths are relative to the working directory. A key that two `--set` change is an
-error, so their order does not matter.
+pools.main.engine.max_num_seqs=64`). `KEY=null` takes the key out, so that it has its default. Paths are relative to the
+working directory. A key that two `--set` change is an error, so their order does not matter.
 
 **Several pools.** Requests of a class enter at the one pool of role `mixed` or `prefill` that serves it; a `prefill` pool
 hands them to the one `decode` pool that serves the class and has the same model, dtype, KV dtype and block size.

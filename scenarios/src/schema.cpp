@@ -165,7 +165,7 @@ std::string range(const Key& key, auto print) {
 std::string requirement(const Key& key) {
   const auto whole = [](double value) { return std::to_string(static_cast<std::int64_t>(value)); };
   switch (key.type) {
-    case Type::kInteger: return "a whole number " + range(key, whole);
+    case Type::kInteger: return key.min == key.max ? whole(key.min) : "a whole number " + range(key, whole);
     case Type::kNumber: return "a number " + range(key, print_number);
     case Type::kQuantity: {
       const char* what = key.dimension == Dimension::kTime   ? "a time "

@@ -19,7 +19,9 @@ Object fabric_object() {
   return {
       "fabric",
       "cluster.fabric",
-      "`star`: one switch that never blocks. `fat_tree`: leaf switches whose up-links may be over-subscribed.",
+      "`star`: one switch that never blocks. `fat_tree`: leaf switches whose up-links may be over-subscribed. It "
+      "carries "
+      "KV transfers between prefill and decode pools: with pools of role mixed alone it changes nothing.",
       {
           choice("topology", {"star", "fat_tree"}, "Shape of the network.", {"dragonfly", "torus", "rail_optimised"})
               .def("star"),

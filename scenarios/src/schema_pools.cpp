@@ -69,7 +69,9 @@ Object engine_object() {
           integer("max_model_len", 1, kMany, "Longest prompt and output together; default: from config.json.")
               .unset("default"),
           integer("max_num_batched_tokens", 1, kMany, "Token budget of an iteration.").def("8192"),
-          integer("max_num_seqs", 1, 1e6, "Most requests of an iteration.").def("1024"),
+          integer("max_num_seqs", 1, 1e6,
+                  "Most requests of an iteration. The default gives way to a smaller max_num_batched_tokens.")
+              .def("1024"),
           integer("block_size", 1, 1024, "Tokens of a KV block.").def("16"),
           choice("kv_cache_dtype", {"auto", "bfloat16", "float16", "fp8", "fp8_e4m3", "fp8_e5m2"},
                  "Type of KV entries; auto: the model's.")
@@ -95,7 +97,10 @@ Object engine_object() {
                "Batch sizes of CUDA graphs, ascending; default: vLLM's; "
                "empty: none (--enforce-eager).")
               .unset("default"),
-          identifier("attention_backend", "Attention kernels.").def("default"),
+          choice("attention_backend", {"default"}, "Attention kernels: those that the latency model knows.",
+                 {"CUTLASS_MLA", "FLASHINFER", "FLASHINFER_MLA", "FLASHMLA", "FLASH_ATTN", "FLASH_ATTN_MLA",
+                  "FLEX_ATTENTION", "ROCM_AITER_FA", "ROCM_ATTN", "TORCH_SDPA", "TRITON_ATTN", "TRITON_MLA"})
+              .def("default"),
       },
   };
   for (Key& entry : made.keys)
@@ -113,6 +118,9 @@ Object scheduler_object() {
           text("policy", "Scheduling policy.").def("vllm-v1").list_of("policies"),
           path("plugin", "Shared library that holds the policy; null: built in.").unset("null"),
           options("options", "The policy's own options.").def("{}"),
+          boolean("grant_output_lengths",
+                  "Policies and routers see how long each answer will be; else they see prompts only.")
+              .def("false"),
       },
   };
   made.shorthand = "policy";
@@ -128,7 +136,8 @@ Object router_object() {
           text("policy", "Routing policy.").def("least_requests").list_of("routers"),
           path("plugin", "Shared library that holds the router; null: built in.").unset("null"),
           options("options", "The router's own options.").def("{}"),
-          time("signal_delay", "Age of the load figures that the router sees.").def("0s"),
+          time("signal_delay", "Age of the load counts that the router sees; cache contents are looked up as they are.")
+              .def("0s"),
       },
   };
   made.shorthand = "policy";

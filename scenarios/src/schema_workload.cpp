@@ -30,7 +30,11 @@ Key class_key() {
       .unset("null");
 }
 Key priority_key() {
-  return integer("priority", -1e6, 1e6, "Priority of requests without their own; smaller is more urgent.").def("0");
+  return integer(
+             "priority", -1e6, 1e6,
+             "Priority of requests without their own; smaller is more urgent. Refused where the pool schedules fcfs, "
+             "which knows none; priorities in a trace's rows are passed over there.")
+      .def("0");
 }
 Key arrivals_key() { return object("arrivals", "arrivals", "When requests arrive."); }
 Key duration_key(std::string_view help) { return time("duration", help).above_min().unset("null"); }

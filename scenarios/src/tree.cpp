@@ -281,6 +281,7 @@ class TreeWriter {
     map.put("nodes", std::move(nodes)).put("parallel", std::move(parallel)).put("engine", engine(from.engine));
     Map scheduler, router;
     component(scheduler, from.scheduler.policy, from.scheduler.plugin, from.scheduler.options);
+    scheduler.yes_no("grant_output_lengths", from.scheduler.grant_output_lengths);
     component(router, from.router.policy, from.router.plugin, from.router.options);
     router.time("signal_delay", from.router.signal_delay_s);
     return map.put("scheduler", std::move(scheduler)).put("router", std::move(router)).take();

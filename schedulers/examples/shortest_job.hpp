@@ -7,10 +7,11 @@
 #include <optional>
 
 /// Shortest remaining job first, within each priority. A job's length is what it still has to compute: the rest of its
-/// prompt, and the rest of its output where the scenario grants that knowledge. Waiting makes a job shorter by `aging`
-/// tokens a second, so that long ones get their turn.
+/// prompt, and the rest of its output where the scenario grants that knowledge (`grant_output_lengths`). Waiting makes
+/// a job shorter by `aging` tokens a second, so that long ones get their turn.
 ///
-/// Looks at every running request in each iteration: when a place or KV blocks are wanted, the longest one gives way.
+/// Looks at every running request when KV blocks are short: the longest gives way. A place is given up only with
+/// `preempt`, and only to a request of a more urgent priority.
 class ShortestJob final : public dooly::sdk::SchedulerPolicy {
  public:
   static constexpr dooly::sdk::OptionSpec kOptions[] = {

@@ -13,7 +13,8 @@ class LeastRequests final : public sdk::RouterPolicy {
   Needs needs() const override { return Needs::kCounts; }
 };
 
-/// The replica with the fewest tokens still to be computed; the lowest number among equals.
+/// The replica with the fewest tokens of unfinished requests (prompts, and outputs where granted); the lowest number
+/// among equals.
 class LeastTokens final : public sdk::RouterPolicy {
  public:
   std::uint32_t pick(const sdk::RouterView& view, const sdk::RequestView&) override { return view.fewest_tokens(); }

@@ -11,12 +11,11 @@ namespace dooly::schedulers {
 /// equally likely. Source: Mitzenmacher, "The Power of Two Choices in Randomized Load Balancing", 2001.
 class PowerOfTwo final : public sdk::RouterPolicy {
  public:
-  static constexpr sdk::OptionSpec kOptions[] = {
-      {.name = "load",
-       .type = sdk::OptionType::kText,
-       .fallback = "requests",
-       .allowed = "requests|tokens",
-       .help = "what is compared: unfinished requests, or tokens still to be computed"}};
+  static constexpr sdk::OptionSpec kOptions[] = {{.name = "load",
+                                                  .type = sdk::OptionType::kText,
+                                                  .fallback = "requests",
+                                                  .allowed = "requests|tokens",
+                                                  .help = "what is compared: unfinished requests, or their tokens"}};
 
   explicit PowerOfTwo(const sdk::Options& options) : by_tokens_(options.text("load") == "tokens") {}
 

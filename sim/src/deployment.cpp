@@ -84,6 +84,7 @@ replica::EngineConfig engine_config(const scenario::Pool& pool, const oracle::Kv
     config.scheduler_block_size = std::lcm(config.scheduler_block_size, group.block_tokens);
   }
   for (replica::KvGroup& group : config.groups) group.admission_cap = replica::admission_cap(group, config);
+  config.grant_output_lengths = pool.scheduler.grant_output_lengths;
   config.has_connector = pool.role != scenario::Pool::Role::kMixed;
   config.defer_block_free = pool.role == scenario::Pool::Role::kDecode && config.async_scheduling;
   return config;
@@ -201,6 +202,19 @@ std::unique_ptr<oracle::LatencyOracle> make_pool_oracle(const scenario::Scenario
   return oracle::make_oracle("roofline", parameters);
 }
 
+/// Bytes/s that one rank sends to the next in a ring over the replica's GPUs: over nodes a GPU has its share of the
+/// NICs. 0: the GPU's own link.
+double link_between_ranks(const scenario::Cluster& cluster, const scenario::NodeGroup& group,
+                          const PoolDeployment& pool) {
+  const double within = group.nvlink_bytes_per_s.value_or(0);
+  const bool one_node = std::all_of(pool.places.begin(), pool.places.end(),
+                                    [](const scenario::ReplicaPlace& place) { return place.nodes == 1; });
+  if (one_node) return within;
+  const double nic = std::min(group.nics.bytes_per_s, cluster.fabric.link_bytes_per_s.value_or(group.nics.bytes_per_s));
+  const double own = within > 0 ? within : pool.gpu->link_bandwidth;
+  return std::min(own, nic * static_cast<double>(group.nics.count) / static_cast<double>(group.gpus));
+}
+
 /// The sum behind the KV blocks; with given blocks only that the weights fit.
 std::optional<oracle::MemoryPlan> plan_pool_memory(const scenario::Pool& spec, const PoolDeployment& pool,
                                                    const oracle::MemorySettings& settings) {
@@ -256,10 +270,13 @@ PoolDeployment build_pool(const scenario::Scenario& scenario, const scenario::Po
   pool.engine = engine_config(spec, layout, blocks, max_model_len);
   pool.kv_bytes_per_token = static_cast<std::uint64_t>(
       oracle::kv_cache_layout(pool.model, 1, formats.kv_dtype, settings.block_size).bytes_per_token);
+  if (spec.router.signal_delay_s > 0 && pool.router.make()->needs() == sdk::RouterPolicy::Needs::kNothing)
+    throw oracle::OracleError(
+        fmt::format("router.signal_delay: has no meaning for router '{}', which looks at no load", pool.router.name()));
   pool.platform = platform_of(scenario.platform, *pool.gpu);
   const double own_link = pool.gpu->has_nvlink ? pool.gpu->link_bandwidth : 0;
   pool.nvlink_bytes_per_s = group.nvlink_bytes_per_s.value_or(own_link);
-  pool.oracle = make_pool_oracle(scenario, spec, pool, formats, group.nvlink_bytes_per_s.value_or(0));
+  pool.oracle = make_pool_oracle(scenario, spec, pool, formats, link_between_ranks(scenario.cluster, group, pool));
   return pool;
 }
 

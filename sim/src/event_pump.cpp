@@ -69,8 +69,7 @@ void EventPump::run_ahead(double limit_s) {
   while (!stopped_) {
     const double time_s = next_time_s();
     if (!(time_s < limit_s)) return;
-    if (events_.first_time_s() == time_s && next_arrival_s_ > time_s && events_.first_kind() == EventKind::kFlowStart)
-      return;
+    if (events_.first_time_s() == time_s && events_.first_kind() == EventKind::kFlowStart) return;
     handle_next(time_s);
   }
 }
@@ -78,11 +77,11 @@ void EventPump::run_ahead(double limit_s) {
 void EventPump::handle_next(double time_s) {
   now_s_ = time_s;
   ++handled_;
-  if (next_arrival_s_ == time_s) {
+  if (events_.first_time_s() == time_s) {
+    handle_event();
+  } else if (next_arrival_s_ == time_s) {
     next_arrival_s_ = kNever;
     client_.on_arrival(time_s);
-  } else if (events_.first_time_s() == time_s) {
-    handle_event();
   } else {
     const std::uint32_t replica = turns_.first_replica();
     const double next_s = client_.on_turn(replica, time_s);

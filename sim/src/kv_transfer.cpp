@@ -9,11 +9,10 @@ namespace dooly::sim {
 
 using replica::RequestTag;
 
-void KvTransfers::offer(RequestTag request, std::uint32_t prefill_replica, std::uint64_t bytes_per_token,
-                        double ready_s) {
+void KvTransfers::offer(RequestTag request, std::uint32_t prefill_replica, double ready_s) {
   const Move move{.ready_s = ready_s,
                   .reserved_s = 0,
-                  .bytes = bytes_per_token,
+                  .bytes = 0,
                   .prefill_replica = prefill_replica,
                   .decode_replica = 0,
                   .stage = Stage::kOffered};
@@ -33,12 +32,12 @@ bool KvTransfers::is_offered(RequestTag request) const {
   return found != moves_.end() && found->second.stage == Stage::kOffered;
 }
 
-void KvTransfers::load_started(RequestTag request, std::uint32_t decode_replica, std::uint32_t tokens, double now_s) {
+void KvTransfers::load_started(RequestTag request, std::uint32_t decode_replica, std::uint64_t bytes, double now_s) {
   Move& move = offered(request);
   move.stage = Stage::kMoving;
   move.reserved_s = now_s;
   move.decode_replica = decode_replica;
-  move.bytes *= tokens;
+  move.bytes = bytes;
   network_.start_flow(move.prefill_replica, decode_replica, move.bytes, now_s, *this, request);
 }
 

@@ -12,6 +12,7 @@ PoolRouter::PoolRouter(std::unique_ptr<sdk::RouterPolicy> policy, std::vector<re
       replicas_(std::move(replicas)),
       delay_s_(delay_s),
       counts_(policy_->needs() != sdk::RouterPolicy::Needs::kNothing),
+      sees_outputs_(replicas_.front()->config().grant_output_lengths),
       loads_(replicas_.size()),
       by_requests_(static_cast<std::uint32_t>(replicas_.size())),
       by_tokens_(static_cast<std::uint32_t>(replicas_.size())),
@@ -54,6 +55,7 @@ std::uint32_t PoolRouter::pick(const replica::ReplicaRequest& request, const std
   }
   sdk::RequestView view;
   view.prompt = request.prompt;
+  view.output = sees_outputs_ ? request.output : 0;
   view.priority = request.priority;
   view.request_class = request.request_class;
   view.arrival_s = request.arrival_s;

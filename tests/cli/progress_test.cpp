@@ -17,6 +17,13 @@ TEST(ProgressText, WithoutATotalThereIsNoShare) {
   EXPECT_EQ(progress_bar(figures), "1,500 requests, 500/s, 0:59 simulated");
 }
 
+TEST(ProgressText, AWorkloadThatEndsByTimeHasAShareOfIt) {
+  // 60 of 600 s in 3 s of ours: 540 left take 27 s.
+  const ProgressFigures figures{.ended = 1'500, .expected = 0, .duration_s = 600, .simulated_s = 60, .elapsed_s = 3};
+  EXPECT_EQ(progress_line(figures), "1,500 requests (10 %), 500/s, 0:27 left, 1:00 of 10:00 simulated");
+  EXPECT_EQ(progress_bar(figures), "[=               ] 10 %, 1:00 of 10:00 simulated, 500/s, 0:27 left");
+}
+
 TEST(ProgressText, TheBarFitsATerminal) {
   const ProgressFigures figures{.ended = 555'555'555, .expected = 999'999'999, .simulated_s = 1e6, .elapsed_s = 400};
   EXPECT_LT(progress_bar(figures).size(), 80u) << progress_bar(figures);

@@ -8,6 +8,11 @@ namespace {
 const std::vector<std::string> kVerbs{"run", "report", "check"};
 
 TEST(NearestWord, CountsSwappedLettersOnce) { EXPECT_EQ(nearest("rnu", kVerbs), "run"); }
+TEST(NearestWord, DashesOfAnOptionAreNoLetters) {
+  const std::vector<std::string> options{"--out", "--set"};
+  EXPECT_EQ(nearest("--ou", options), "--out");
+  EXPECT_EQ(nearest("--xy", options), "");
+}
 TEST(NearestWord, IsNoneIfNothingIsNear) {
   EXPECT_EQ(nearest("simulate", kVerbs), "");
   EXPECT_EQ(nearest("", kVerbs), "");

@@ -96,8 +96,10 @@ INSTANTIATE_TEST_SUITE_P(
                 "dooly run: --seed: may be given once, got it 2 times; see 'dooly run --help'"},
         Mistake{{"run", "a.yaml", "--format", "xml"},
                 "dooly run: --format: unknown value, got 'xml'; allowed: text, json"},
-        Mistake{{"run", "a.yaml", "--log-level", "warn"},
-                "dooly run: --log-level: unknown value, got 'warn'; allowed: error, warning, info, debug"},
+        Mistake{
+            {"run", "a.yaml", "--log-level", "warn"},
+            "dooly run: --log-level: unknown value, got 'warn'; did you mean 'warning'; allowed: error, warning, info, "
+            "debug"},
         Mistake{{"check"}, "dooly check: needs SCENARIO.yaml; see 'dooly check --help'"},
         Mistake{{"list"},
                 "dooly list: needs KIND; allowed: policies, routers, oracles, formats, gpus, models, platforms; see "

@@ -28,6 +28,26 @@ TEST(Init, TranslatesAVllmCommandLine) {
   EXPECT_EQ(dooly({"check", scratch.file("mine.yaml", text.out)}).code, 0);
 }
 
+TEST(Init, WhatItWritesFitsTheContext) {
+  const Scratch scratch;
+  for (const char* command :
+       {"vllm serve meta-llama/Llama-3.1-8B --max-model-len 2048", "vllm serve facebook/opt-13b"}) {
+    const ProcessResult text = dooly({"init", "--from", command});
+    ASSERT_EQ(text.code, 0) << text.err;
+    const ProcessResult run =
+        dooly({"run", scratch.file("mine.yaml", text.out), "--quiet", "--format", "json", "--seed", "3"});
+    ASSERT_EQ(run.code, 0) << run.err;
+    EXPECT_EQ(nlohmann::json::parse(run.out).at("requests").at("rejected"), 0) << command;
+  }
+}
+
+TEST(Init, AnUnknownModelIsNamed) {
+  const ProcessResult result = dooly({"init", "--from", "vllm serve Llama-3.1-8B"});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_NE(result.err.find("unknown model"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("did you mean 'meta-llama/Llama-3.1-8B'"), std::string::npos) << result.err;
+}
+
 TEST(Init, NamesFlagsItCannotTranslate) {
   const ProcessResult result = dooly({"init", "--from", "vllm serve x/y --bar 3 --max-num-sqs 4"});
   EXPECT_EQ(result.code, 2);

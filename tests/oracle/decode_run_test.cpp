@@ -43,7 +43,8 @@ TEST(DecodeRun, OfTheRooflineEqualsItsSteps) {
   for (const std::uint32_t ranks : {1U, 4U}) {
     settings.execution.tensor_parallel = ranks;
     const RooflineOracle oracle(model, find_gpu("H200-SXM"), settings, find_platform("h200-vm"));
-    for (const std::uint32_t decodes : {1U, 3U, 64U, 257U, 1000U}) expect_equals_steps(oracle, decodes, decodes * 1234ULL + 7);
+    for (const std::uint32_t decodes : {1U, 3U, 64U, 257U, 1000U})
+      expect_equals_steps(oracle, decodes, decodes * 1234ULL + 7);
   }
 }
 

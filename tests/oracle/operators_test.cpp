@@ -76,8 +76,8 @@ TEST(StepWork, TinyModelByHand) {
   const StepOperators operators = step_operators(tiny_model(), {});
   const Work work = step_work(operators, equal_decodes(1, 9));
   EXPECT_DOUBLE_EQ(work.flops, 1152 + 1024 + 320);
-  // Bytes: embedding 32, norms 32 + 64 (the second adds the residual), qkv 304, rotary 48, cache 16 + 16, output 160, gate and up 592, activation 96, down 304,
-  // final norm 64; head 1168, sampling 640; KV 10 × 16.
+  // Bytes: embedding 32, norms 32 + 64 (the second adds the residual), qkv 304, rotary 48, cache 16 + 16, output 160,
+  // gate and up 592, activation 96, down 304, final norm 64; head 1168, sampling 640; KV 10 × 16.
   EXPECT_DOUBLE_EQ(work.bytes, 1728 + 1808 + 160);
   EXPECT_DOUBLE_EQ(step_work(operators, BatchShape{}).bytes, 0);
 }

@@ -109,6 +109,26 @@ TEST(Preemption, NobodyIsPreemptedForAnAdmission) {
   EXPECT_EQ(solo.replica().stats().preemptions, 0U);
 }
 
+// Five blocks. A (11 in, 6 out, not urgent) takes three; B (7 in, 4 out, urgent, from 5) comes in at 10 with two. At 20
+// A wants a fourth block and is itself the least urgent: it gives way, and that ends the call before B was looked at.
+// The next call follows at once: B 20..50, then A, whose 13 known tokens need four blocks: 50..60 and three more.
+TEST(Preemption, ACallThatOnlyPreemptsIsFollowedByAnother) {
+  replica::EngineConfig config = plain_config(5);
+  config.by_priority = true;
+  Solo solo(config, linear_ms(10, 0));
+  solo.write_down_steps();
+  solo.at(0, 1, 11, 6).priority = 1;
+  solo.at(5 * kMs, 2, 7, 4).priority = 0;
+  solo.run();
+  EXPECT_EQ(solo.steps()[1].given, (Given{{1, 1}, {2, 7}}));
+  EXPECT_EQ(solo.steps()[2].given, Given{});
+  EXPECT_EQ(solo.steps()[2].preempted, (std::vector<replica::RequestTag>{1}));
+  EXPECT_EQ(solo.steps()[3].given, (Given{{2, 1}}));
+  EXPECT_NEAR(solo.steps()[3].decided_s, 20 * kMs, kTiny);
+  EXPECT_NEAR(solo.fate(2).done.client_s, 50 * kMs, kTiny);
+  EXPECT_NEAR(solo.fate(1).done.client_s, 90 * kMs, kTiny);
+}
+
 replica::EngineConfig caching(std::uint32_t usable) {
   replica::EngineConfig config = plain_config(usable);
   config.enable_prefix_caching = true;

@@ -178,8 +178,15 @@ void draw_times(Draw& draw, RandomScenario& scenario) {
   if (draw.chance(60)) scenario.step.per_token = 23.5e-6;
   if (draw.chance(60)) scenario.step.per_1000_context = 0.0294e-3;
   using Times = RandomScenario::Times;
-  scenario.times = draw.one_of({Times::kStep, Times::kTwoRegimes, Times::kDecodeRuns, Times::kWarmRuns, Times::kRoofline});
+  scenario.times =
+      draw.one_of({Times::kStep, Times::kTwoRegimes, Times::kDecodeRuns, Times::kWarmRuns, Times::kRoofline});
   scenario.graph_sizes = draw.chance(50) ? oracle::CudaGraphs::default_sizes(64, 512) : std::vector<std::uint32_t>{};
+  if (draw.chance(10)) {  // requests become ready at the very times at which equal steps end
+    scenario.step = {.base = 0.0078125};
+    scenario.times = Times::kStep;
+    scenario.platform.input = 0.0078125 * draw.between(1, 6);
+    return;
+  }
   if (draw.chance(40)) return;  // no host times
   oracle::Platform& host = scenario.platform;
   const double scale = draw.one_of({0.2, 1.0, 1.0, 8.0});

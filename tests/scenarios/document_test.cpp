@@ -60,6 +60,8 @@ TEST(Document, SyntaxErrorsNameThePlace) {
 
 TEST(Document, BinaryIsNotYaml) {
   EXPECT_EQ(refusal(std::string_view("a: \0", 4)), "1:4: control character 0 (is this a text file in UTF-8?)");
+  EXPECT_EQ(refusal("a: ok\nb: \xff\xfe"), "2:4: byte 255 is not UTF-8");
+  EXPECT_EQ(refusal("a: \xc3\xa9\nb: \xc3"), "2:4: byte 195 is not UTF-8");
   EXPECT_EQ(refusal("a: 1\n\x1b[0m"), "2:1: control character 27 (is this a text file in UTF-8?)");
 }
 
@@ -79,12 +81,6 @@ TEST(Document, WindowsLineEndsAndByteOrderMark) {
       "a: 1\r\nb: two\r\n",
       0, problems);
   EXPECT_EQ(root.find("b")->text, "two");
-}
-
-TEST(Document, NearestKnowsTyposAndLeavesStrangersAlone) {
-  EXPECT_EQ(nearest("replcas", {"replicas", "router"}), "replicas");
-  EXPECT_EQ(nearest("max_num_seq", {"max_num_seqs", "max_model_len"}), "max_num_seqs");
-  EXPECT_EQ(nearest("colour", {"replicas", "router"}), "");
 }
 
 }  // namespace

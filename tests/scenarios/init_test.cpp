@@ -51,5 +51,35 @@ TEST(Init, BadValuesAreNamedByTheirKey) {
   }
 }
 
+std::string lengths(std::string_view text) {
+  const std::size_t from = text.find("prompt_tokens:");
+  return std::string(text.substr(from, text.find("  slo:", from) - from));
+}
+
+TEST(Init, LengthsFitTheLongestContext) {
+  // 4096 / 10240 of 8192 and 2048 tokens, and of their means and 99th percentiles.
+  const std::string scaled =
+      "prompt_tokens: {lognormal: {mean: 462, p99: 1600, max: 3276}}\n"
+      "    output_tokens: {lognormal: {mean: 84, p99: 360, max: 819}}\n";
+  EXPECT_EQ(lengths(init_from_vllm("vllm serve m --max-model-len 4096")), scaled);
+  const auto context = [](const std::string& model) -> std::optional<std::uint64_t> {
+    return model == "m" ? std::optional<std::uint64_t>(4096) : std::nullopt;
+  };
+  EXPECT_EQ(lengths(init_from_vllm("vllm serve m", {}, context)), scaled);
+  EXPECT_NE(init_from_vllm("vllm serve other", {}, context).find("max: 8192"), std::string::npos);
+  for (const char* length : {"1", "2", "7", "100"})
+    EXPECT_NO_THROW(init_from_vllm("vllm serve m --max-model-len " + std::string(length))) << length;
+}
+
+TEST(Init, AnUnknownModelIsNamed) {
+  try {
+    init_from_vllm("vllm serve Qwen3", test::known_names());
+    FAIL();
+  } catch (const ScenarioError& error) {
+    EXPECT_NE(std::string(error.what()).find("unknown model"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("did you mean 'Qwen/Qwen3-8B'"), std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace dooly::scenario

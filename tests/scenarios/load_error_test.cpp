@@ -1,6 +1,9 @@
 #include "test_files.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
 
 namespace dooly::scenario {
 namespace {
@@ -74,7 +77,7 @@ TEST(LoadScenario, TheVersionMustBeKnown) {
   EXPECT_EQ(errors(short_form("dooly: 1\n")), (Messages{"s.yaml:5:1: dooly: key given twice, first on line 1"}));
   std::string later = short_form();
   later.replace(0, 8, "dooly: 2");
-  EXPECT_EQ(errors(later), (Messages{"s.yaml:1:8: dooly: must be a whole number from 1 to 1, got 2"}));
+  EXPECT_EQ(errors(later), (Messages{"s.yaml:1:8: dooly: this version of the program reads format 1 only, got 2"}));
 }
 
 TEST(LoadScenario, BareBooleansAreNoNames) {
@@ -111,14 +114,13 @@ TEST(LoadScenario, WhatIsNotBuiltYetIsRefusedByName) {
                 "s.yaml:5:87: pools.prefill.parallel.dp: not built yet in this version, got 2; allowed: 1",
                 "s.yaml:5:94: pools.prefill.parallel.ep: not built yet in this version, got 2; allowed: 1",
             }));
-  EXPECT_EQ(
-      errors(short_form("output: {report: html, timeline: perfetto}\nfaults: [{at: 60s}]\nstudy: x\n")),
-      (Messages{
-          "s.yaml:5:18: output.report: not built yet in this version, got html; allowed: none",
-          "s.yaml:5:34: output.timeline: not built yet in this version, got perfetto; allowed: none",
-          "s.yaml:6:9: faults: not built yet in this version",
-          "s.yaml:7:8: study: not built yet in this version",
-      }));
+  EXPECT_EQ(errors(short_form("output: {report: html, timeline: perfetto}\nfaults: [{at: 60s}]\nstudy: x\n")),
+            (Messages{
+                "s.yaml:5:18: output.report: not built yet in this version, got html; allowed: none",
+                "s.yaml:5:34: output.timeline: not built yet in this version, got perfetto; allowed: none",
+                "s.yaml:6:9: faults: not built yet in this version",
+                "s.yaml:7:8: study: not built yet in this version",
+            }));
   EXPECT_EQ(
       errors(two_pools() + "kv_transfer: {granularity: layer}\n"),
       (Messages{"s.yaml:7:28: kv_transfer.granularity: not built yet in this version, got layer; allowed: request"}));
@@ -303,6 +305,51 @@ TEST(LoadScenario, CaptureSizesAscend) {
 
 TEST(LoadScenario, ADefaultNumberOfRequestsGivesWayToASmallBudget) {
   EXPECT_EQ(test::load(short_form("engine: {max_num_batched_tokens: 512}\n")).pools[0].engine.max_num_seqs, 512u);
+}
+
+TEST(LoadScenario, AttentionBackendsAreNotBuiltYet) {
+  EXPECT_EQ(errors(short_form("engine: {attention_backend: FLASHINFER}\n")),
+            (Messages{"s.yaml:5:29: engine.attention_backend: not built yet in this version, got FLASHINFER; allowed: "
+                      "default"}));
+  EXPECT_TRUE(errors(short_form("engine: {attention_backend: default}\n")).empty());
+}
+
+std::string with_priority(std::string_view more) {
+  std::string text = short_form(more);
+  return text.insert(text.find("requests:"), "priority: 3, ");
+}
+
+TEST(LoadScenario, APriorityThatNobodyLooksAt) {
+  EXPECT_EQ(errors(with_priority("")),
+            (Messages{"s.yaml:4:34: workload.synthetic.priority: is not looked at: set scheduling_policy: priority for "
+                      "the pool's engine (it is fcfs), got 3"}));
+  EXPECT_TRUE(errors(with_priority("engine: {scheduling_policy: priority}\n")).empty());
+  EXPECT_TRUE(errors(with_priority(""), {"workload.synthetic.priority=0"}).empty());
+}
+
+TEST(LoadScenario, SuggestsNamesByTheirParts) {
+  std::string text = short_form("scheduler: vllm\n");
+  text.replace(text.find("gpu: H200-SXM"), 13, "gpu: H200");
+  text.replace(text.find("meta-llama/Llama-3.1-8B"), 23, "Meta-Llama-3.1-8B");
+  const Messages messages = errors(text);
+  ASSERT_EQ(messages.size(), 3u);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const char* const wanted[] = {"'meta-llama/Meta-Llama-3.1-8B'", "'H200-SXM'", "'vllm-v1'"};
+    EXPECT_NE(messages[i].find("did you mean " + std::string(wanted[i])), std::string::npos) << messages[i];
+  }
+}
+
+TEST(LoadScenario, AnEmptyFile) {
+  const std::filesystem::path file =
+      std::filesystem::path(testing::TempDir()) / ("dooly-empty-" + std::to_string(::getpid()) + ".yaml");
+  std::ofstream(file).close();
+  try {
+    load_scenario(file, {}, {});
+    ADD_FAILURE();
+  } catch (const ScenarioError& error) {
+    EXPECT_EQ(error.what(), file.string() + ":1:1: is empty");
+  }
+  std::filesystem::remove(file);
 }
 
 TEST(LoadScenario, KvTransferNeedsAPrefillPool) {

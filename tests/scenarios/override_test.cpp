@@ -110,5 +110,16 @@ TEST(Set, PathsStartAtTheWorkingDirectory) {
             std::string::npos);
 }
 
+TEST(Set, NullTakesAKeyOut) {
+  const Scenario scenario = load(
+      short_form("replicas: 3\nengine: {max_num_seqs: 8, num_gpu_blocks_override: 99}\n"),
+      {"replicas=null", "engine.max_num_seqs=null", "pools.main.engine.num_gpu_blocks_override=null", "seed=null"});
+  EXPECT_EQ(scenario.pools[0].replicas, 1u);
+  EXPECT_EQ(scenario.pools[0].engine.max_num_seqs, 1024u);
+  EXPECT_FALSE(scenario.pools[0].engine.num_gpu_blocks_override);
+  EXPECT_EQ(errors(short_form(), {"workload.synthetic.prompt_tokens=null"}),
+            Messages{"s.yaml:4:23: workload.synthetic.prompt_tokens: is required"});
+}
+
 }  // namespace
 }  // namespace dooly::scenario

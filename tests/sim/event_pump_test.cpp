@@ -41,7 +41,7 @@ struct PumpFixture : testing::Test {
   }
 };
 
-TEST_F(PumpFixture, AtEqualTimesArrivalsComeFirstThenEventsByKindAndIdThenTurnsByReplica) {
+TEST_F(PumpFixture, AtEqualTimesEventsComeByKindAndIdThenTheArrivalThenTurnsByReplica) {
   pump.set_turn(2, 1);
   pump.set_turn(0, 1);
   pump.post({1, EventKind::kSignal, 1, 0});
@@ -51,8 +51,8 @@ TEST_F(PumpFixture, AtEqualTimesArrivalsComeFirstThenEventsByKindAndIdThenTurnsB
   pump.post({0.5, EventKind::kSignal, 9, 0});
   pump.set_next_arrival(1);
   pump.run();
-  EXPECT_EQ(log.lines, (std::vector<std::string>{"0.5 event 4 9 0", "1 arrival", "1 event 2 3 5", "1 event 2 3 4",
-                                                 "1 event 2 7 0", "1 event 4 1 0", "1 turn 0", "1 turn 2"}));
+  EXPECT_EQ(log.lines, (std::vector<std::string>{"0.5 event 4 9 0", "1 event 2 3 5", "1 event 2 3 4", "1 event 2 7 0",
+                                                 "1 event 4 1 0", "1 arrival", "1 turn 0", "1 turn 2"}));
   EXPECT_EQ(pump.handled(), 8U);
   EXPECT_EQ(pump.now_s(), 1);
   EXPECT_EQ(clock.now_s(), 1);

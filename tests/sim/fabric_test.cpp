@@ -226,7 +226,7 @@ TEST(Fabric, NothingToMoveTakesTheLatency) {
   expect_times(bench.run(), {1.25});
 }
 
-TEST(Fabric, TiesGoArrivalFlowEndsFlowStartsEventsTurns) {
+TEST(Fabric, TiesGoFlowEndsFlowStartsEventsArrivalTurns) {
   Bench bench(ClusterOf{}.plan());
   bench.flow(2, 3, kSecondOfNic);  // both end at exactly 1 s, reported in order of their start
   bench.flow(0, 1, kSecondOfNic);
@@ -236,7 +236,7 @@ TEST(Fabric, TiesGoArrivalFlowEndsFlowStartsEventsTurns) {
   bench.at(1, [&] { bench.lines.emplace_back("event"); });
   bench.run();
   EXPECT_EQ(bench.lines,
-            (std::vector<std::string>{"1 arrival", "1 flow 0", "1 flow 1", "event", "1 turn 0", "1 turn 1"}));
+            (std::vector<std::string>{"1 flow 0", "1 flow 1", "event", "1 arrival", "1 turn 0", "1 turn 1"}));
 }
 
 TEST(Fabric, OwnEventsNeverOvertakeTheEndOfAFlow) {
@@ -371,11 +371,11 @@ TEST(Fabric, KvTransfersContendForTheDecodeSidesNic) {
   TransferLog log;
   KvTransfers transfers(bench.fabric, log);
   const std::uint64_t token = kSecondOfNic / 1024;
-  transfers.offer(1, 0, token, 0);
-  transfers.offer(2, 1, token, 0);
+  transfers.offer(1, 0, 0);
+  transfers.offer(2, 1, 0);
   bench.at(0.25, [&] {
-    transfers.load_started(1, 3, 512, 0.25);
-    transfers.load_started(2, 3, 512, 0.25);
+    transfers.load_started(1, 3, 512 * token, 0.25);
+    transfers.load_started(2, 3, 512 * token, 0.25);
   });
   bench.run();
   ASSERT_EQ(log.times.size(), 2U);

@@ -50,22 +50,22 @@ struct KvTransfersTest : testing::Test {
 };
 
 TEST_F(KvTransfersTest, NothingMovesBeforeTheDecodeSideHasReserved) {
-  transfers.offer(7, 1, 131072, 10);
+  transfers.offer(7, 1, 10);
   EXPECT_TRUE(network.flows.empty());
   EXPECT_TRUE(transfers.is_offered(7));
-  transfers.load_started(7, 5, 1000, 10.5);
+  transfers.load_started(7, 5, 131072000, 10.5);
   EXPECT_FALSE(transfers.is_offered(7));
   ASSERT_EQ(network.flows.size(), 1U);
   EXPECT_EQ(network.flows[0].from, 1U);
   EXPECT_EQ(network.flows[0].to, 5U);
-  EXPECT_EQ(network.flows[0].bytes, 131072000U);  // only the tokens that the decode side lacks
+  EXPECT_EQ(network.flows[0].bytes, 131072000U);
   EXPECT_EQ(network.flows[0].start_s, 10.5);
   EXPECT_TRUE(log.lines.empty());
 }
 
 TEST_F(KvTransfersTest, AtTheEndBothSidesAndTheClientLearnIt) {
-  transfers.offer(7, 1, 1000, 10);
-  transfers.load_started(7, 5, 10, 10.5);
+  transfers.offer(7, 1, 10);
+  transfers.load_started(7, 5, 10000, 10.5);
   network.end(0, 12);
   EXPECT_EQ(log.lines, (std::vector<std::string>{"12 loaded 7 on 5", "12 released 7 on 1",
                                                  "12 over 7: wait 0.5 transfer 1.5 bytes 10000"}));
@@ -73,16 +73,16 @@ TEST_F(KvTransfersTest, AtTheEndBothSidesAndTheClientLearnIt) {
 }
 
 TEST_F(KvTransfersTest, ACompleteLocalHitReleasesThePrefillSideAtOnce) {
-  transfers.offer(7, 1, 1000, 10);
+  transfers.offer(7, 1, 10);
   transfers.not_needed(7, 11);
   EXPECT_TRUE(network.flows.empty());
   EXPECT_EQ(log.lines, (std::vector<std::string>{"11 released 7 on 1", "11 over 7: wait 1 transfer 0 bytes 0"}));
 }
 
 TEST_F(KvTransfersTest, OpenOnesAreListedByRequestWithTheirStage) {
-  transfers.offer(9, 2, 1000, 11);
-  transfers.offer(7, 1, 1000, 10);
-  transfers.load_started(7, 5, 10, 10.5);
+  transfers.offer(9, 2, 11);
+  transfers.offer(7, 1, 10);
+  transfers.load_started(7, 5, 10000, 10.5);
   const auto open = transfers.open();
   ASSERT_EQ(open.size(), 2U);
   EXPECT_EQ(open[0].request, 7U);
@@ -95,20 +95,20 @@ TEST_F(KvTransfersTest, OpenOnesAreListedByRequestWithTheirStage) {
 
 TEST_F(KvTransfersTest, ANumberMayBeUsedAgainAfterItsTransfer) {
   for (int round = 0; round < 3; ++round) {
-    transfers.offer(7, 1, 1000, round);
-    transfers.load_started(7, 5, 10, round);
+    transfers.offer(7, 1, round);
+    transfers.load_started(7, 5, 10000, round);
     network.end(static_cast<std::size_t>(round), round + 0.5);
   }
   EXPECT_EQ(log.lines.size(), 9U);
 }
 
 TEST_F(KvTransfersTest, MisuseIsNamed) {
-  EXPECT_THROW(transfers.load_started(7, 5, 10, 0), std::logic_error);
+  EXPECT_THROW(transfers.load_started(7, 5, 10000, 0), std::logic_error);
   EXPECT_THROW(transfers.not_needed(7, 0), std::logic_error);
-  transfers.offer(7, 1, 1000, 0);
-  EXPECT_THROW(transfers.offer(7, 1, 1000, 0), std::logic_error);
-  transfers.load_started(7, 5, 10, 0);
-  EXPECT_THROW(transfers.load_started(7, 5, 10, 0), std::logic_error);
+  transfers.offer(7, 1, 0);
+  EXPECT_THROW(transfers.offer(7, 1, 0), std::logic_error);
+  transfers.load_started(7, 5, 10000, 0);
+  EXPECT_THROW(transfers.load_started(7, 5, 10000, 0), std::logic_error);
 }
 
 }  // namespace

@@ -47,7 +47,14 @@ TEST(OracleFigures, AreSharesOfPredictedTime) {
   EXPECT_DOUBLE_EQ(oracle.roofline, 0.75);
   EXPECT_DOUBLE_EQ(oracle.measured, 0.25);
   EXPECT_EQ(oracle.extrapolated, 0);
-  EXPECT_DOUBLE_EQ(oracle.stated_error, 0.05);
+  ASSERT_TRUE(oracle.stated_error);
+  EXPECT_DOUBLE_EQ(*oracle.stated_error, 0.05);
+}
+
+TEST(OracleFigures, NoErrorIsStatedWhereNoOracleStatesOne) {
+  std::vector<replica::ReplicaStats> replicas = two_replicas();
+  for (replica::ReplicaStats& replica : replicas) replica.stated_error_s = 0;
+  EXPECT_FALSE(oracle_figures(replicas).stated_error);
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ Summary small_run() {
   stats.prompt_tokens = 200, stats.cached_tokens = 100, stats.peak_blocks = 20, stats.block_seconds = 40;
   stats.roofline_s = 2;
   run.pools = {{"main", "mixed", 2, 100, {stats}}};
-  run.network = {1, 5e9, 0.5, 1};
+  run.network = {1, 5e9, 0.5, 1, 2, 0.5, 0.375};
   run.checks = {{"kv_blocks_balance", "1 replica"}};
   run.warnings = {"the trace's prefixes were cached in reality; here the cache starts cold"};
   return recorder.finish(run);
@@ -80,7 +80,9 @@ TEST(SummaryJson, SaysWhatHappened) {
   EXPECT_EQ(json["pools"][0]["kv"]["prefix_hit_share"], 0.5);
   EXPECT_EQ(json["pools"][0]["replicas"].size(), 1U);
   EXPECT_EQ(json["oracle"]["answers"]["roofline"], 1);
+  EXPECT_TRUE(json["oracle"]["stated_error"].is_null());
   EXPECT_EQ(json["network"]["mean_bandwidth"], 1e10);
+  EXPECT_EQ(json["network"]["transfer_wait_s"], nlohmann::json({{"count", 2}, {"mean", 0.25}, {"max", 0.375}}));
   EXPECT_EQ(json["checks"][0]["name"], "kv_blocks_balance");
   EXPECT_FALSE(json.contains("partial"));
 }
@@ -139,6 +141,7 @@ goodput     33.3 % of requests, 0.333/s (TTFT <= 500 ms)
 pool        main: 1 replica, busy 50 %, 10 iterations (on average 1 requests, 21 tokens)
             KV use mean 10 %, peak 20 % of 100 blocks; prefix hits 50 %; 0 preemptions
 network     1 flow, 5 GB, at most 1 at once, mean 10 GB/s
+            KV waited for the decode side to reserve blocks: mean 250 ms, at most 375 ms
 warning     the trace's prefixes were cached in reality; here the cache starts cold
 warning     1 request did not complete: prompt and output exceed max_model_len
 warning     every time is a roofline estimate (FLOPs and bytes over the device's peaks): nothing was measured

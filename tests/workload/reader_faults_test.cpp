@@ -66,7 +66,8 @@ std::vector<Fault> faults() {
       {"ColumnTwice", "arrived_at,arrived_at,num_prefill_tokens,num_decode_tokens\n1,1,1,1\n",
        ":1: header: column 'arrived_at' twice"},
       {"UnknownDoolyColumn", kDooly + ",clas\n0,1,1,x\n",
-       ":1: header: unknown column 'clas'; known: arrival_s prompt_tokens output_tokens id class priority session turn "
+       ":1: header: unknown column 'clas'; did you mean 'class'; known: arrival_s prompt_tokens output_tokens id class "
+       "priority session turn "
        "after_s "
        "deadline_s prefix_id prefix_tokens block_ids block_size"},
       {"MissingCell", kVidur + "0,,1\n", ":2: row 1: num_prefill_tokens: missing"},
@@ -123,9 +124,11 @@ std::vector<Fault> faults() {
        "{\"input_toks\":40,\"output_toks\":1,\"arrival_time_ns\":0,\"hash_ids\":[1]}\n",
        ":1: hash_ids: want 2 or 3 ids for 40 tokens in blocks of 16, have 1"},
       {"UnknownJsonField", "{\"arrival_s\":0,\"prompt_tokens\":1,\"output_tokens\":1,\"clas\":\"x\"}\n",
-       ":1: clas: unknown field"},
+       ":1: clas: unknown field; did you mean 'class'; known: arrival_s prompt_tokens output_tokens id class priority "
+       "session turn after_s deadline_s prefix_id prefix_tokens block_ids block_size"},
       {"ControlCharacterInAClass", "{\"arrival_s\":0,\"prompt_tokens\":1,\"output_tokens\":1,\"class\":\"a\\nb\"}\n",
        ":1: class: holds a control character"},
+      {"AClassThatIsNotUtf8", kDooly + ",class\n0,20,1,\xff\xfe\n", ":2: row 1: class: is not UTF-8"},
       {"BlocksWithoutSize", kDooly + ",block_ids\n0,20,1,1\n",
        ":2: row 1: block_ids: no block size: write it in the header comment, # block_size=16"},
       {"BadBlockSize", "# block_size=0\n" + kDooly + "\n0,1,1\n", ":1: block_size: want a whole number of at least 1"},

@@ -39,7 +39,7 @@ class LatencyOracle {
   /// What all steps of a decode run have in common.
   struct DecodeRun {
     HostTime host;
-    Provenance share;         ///< of the device time; they add up to 1, or all are 0
+    Provenance share;  ///< of the device time; they add up to 1, or all are 0
     double stated_error = 0;
     double compute_share = 1;
     double per_sustained_s = 0;  ///< see below

@@ -12,18 +12,18 @@
 namespace dooly::oracle {
 
 /// What an operation is, whoever asks for it: the same for a taint trace, a plan made of a config.json and an imported
-/// table. Equal work has equal keys; whatever changes the work (a window, a scale, a dtype, an implementation) is in the
-/// key. Vocabulary of kinds, dimensions and attributes: docs/operator-keys.md.
+/// table. Equal work has equal keys; whatever changes the work (a window, a scale, a dtype, an implementation) is in
+/// the key. Vocabulary of kinds, dimensions and attributes: docs/operator-keys.md.
 struct OperatorKey {
   /// A semantic attribute. Numbers are finite; a whole number and the same value as a double are the same attribute.
   using Value = std::variant<bool, std::int64_t, double, std::string>;
 
-  std::string kind;                          ///< linear, attention, rms_norm, rope, silu_and_mul, moe, all_reduce, ...
-  std::vector<std::string> dtypes;           ///< of inputs, then weights, then outputs, as the kind defines
-  std::vector<std::uint64_t> dims;           ///< model dimensions by position, per GPU; values only
-  std::vector<std::string> request_dims;     ///< symbols of what the request decides: "tokens", "requests", ...
-  std::map<std::string, Value> attributes;   ///< causal, window, scale, soft_cap, kv_dtype, block_size, ...
-  std::string family;                        ///< implementation: cublas, fa3, flashinfer, triton-fused-moe, ...
+  std::string kind;  ///< linear, attention, rms_norm, rope, silu_and_mul, moe, all_reduce, ...
+  std::vector<std::string> dtypes;  ///< of inputs, then weights, then outputs, as the kind defines
+  std::vector<std::uint64_t> dims;  ///< model dimensions by position, per GPU; values only
+  std::vector<std::string> request_dims;  ///< symbols of what the request decides: "tokens", "requests", ...
+  std::map<std::string, Value> attributes;  ///< causal, window, scale, soft_cap, kv_dtype, block_size, ...
+  std::string family;  ///< implementation: cublas, fa3, flashinfer, triton-fused-moe, ...
   bool operator==(const OperatorKey&) const = default;
 };
 

@@ -27,7 +27,8 @@ struct ClockTerms {
   double time_constant = 0;  ///< seconds in which a device under load gets there; 0: it stays cool
 };
 
-/// Host times of a serving machine, and its devices' clock, seconds. Every number has a name in scenarios (`platform_terms()`).
+/// Host times of a serving machine, and its devices' clock, seconds. Every number has a name in scenarios
+/// (`platform_terms()`).
 struct Platform {
   std::string name = "none";
   double schedule = 0, schedule_per_request = 0;

@@ -19,8 +19,8 @@ enum class SampleStatus : std::uint8_t { kOk, kOutOfMemory, kLaunchFailed, kUnsu
 ///   logits operators: {rows}
 ///   attention:        {prefills, query each, context each, decodes, context of most, long decodes, their context};
 ///                     `decodes` counts the long ones too; a context is what lay in the KV cache before the step
-///   moe:              {tokens, activated experts (0: unknown), routing (0 balanced, 1 power law 1.01, 2 power law 1.2)}
-///   collectives:      {bytes, ranks}
+///   moe:              {tokens, activated experts (0: unknown), routing (0 balanced, 1 power law 1.01, 2 power
+///   law 1.2)} collectives:      {bytes, ranks}
 using SamplePoint = std::array<std::uint64_t, 7>;
 
 /// One measured point. Times are seconds.

@@ -44,7 +44,7 @@ struct StepCost {
 
 /// Host time that a request costs before the engine loop can read it, seconds.
 struct RequestCost {
-  double input = 0;    ///< client to the engine's input thread (requests overlap)
+  double input = 0;  ///< client to the engine's input thread (requests overlap)
   double hashing = 0;  ///< block hashing in the input thread (requests queue for it)
 };
 

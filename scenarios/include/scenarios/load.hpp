@@ -36,7 +36,7 @@ struct Names {
   std::vector<std::string> platform_terms;  ///< host times that a scenario may give itself
   std::vector<std::filesystem::path> store_directories;  ///< where stores are looked for by name, after the scenario's
   /// Checks a component's options (and that a plug-in loads and has it); asked only where its name is known. May be
-/// empty.
+  /// empty.
   std::function<std::vector<OptionProblem>(const Component&)> check_options;
 };
 

@@ -58,6 +58,7 @@ struct SchedulerSpec {
   std::string policy = "vllm-v1";
   std::optional<std::filesystem::path> plugin;  ///< absolute; unset: built in
   Options options;
+  bool grant_output_lengths = false;  ///< policies and routers see true output lengths
   bool operator==(const SchedulerSpec&) const = default;
 };
 

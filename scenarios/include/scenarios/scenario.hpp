@@ -39,9 +39,9 @@ struct FixedOracleSpec {
 
 /// Measured operators of a store; what it lacks is asked of the next in the list.
 struct ProfiledOracleSpec {
-  std::string store;         ///< as written: a store directory, a portable file, or a name
+  std::string store;  ///< as written: a store directory, a portable file, or a name
   std::vector<std::filesystem::path> files;  ///< what that is: one directory or file, or all portable files of the name
-  std::string environment;   ///< only environments whose id or description holds this; empty: all of the pool's GPU
+  std::string environment;  ///< only environments whose id or description holds this; empty: all of the pool's GPU
   std::string routing = "balanced";  ///< of experts' samples: balanced, power_law_1.01, power_law_1.2
   bool operator==(const ProfiledOracleSpec&) const = default;
 };

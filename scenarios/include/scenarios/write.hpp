@@ -1,9 +1,12 @@
 #pragma once
 
+#include "scenarios/load.hpp"
 #include "scenarios/scenario.hpp"
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,8 +44,11 @@ std::string reference_markdown();
 /// A commented scenario to start from (`dooly init`).
 std::string init_template();
 
-/// The same from a command line `vllm serve MODEL --flags…`: known flags become keys. Throws ScenarioError that names
-/// every flag it cannot translate.
-std::string init_from_vllm(std::string_view command);
+/// The same from a command line `vllm serve MODEL --flags…`: known flags become keys; the workload fits the longest
+/// context: that of `--max-model-len`, else what `longest_context` says of the model (nothing if it does not know it).
+/// Throws ScenarioError that names every flag it cannot translate, or what `names` does not hold.
+std::string init_from_vllm(
+    std::string_view command, const Names& names = {},
+    const std::function<std::optional<std::uint64_t>(const std::string& model)>& longest_context = {});
 
 }  // namespace dooly::scenario

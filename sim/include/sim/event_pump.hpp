@@ -25,8 +25,9 @@ class PumpClient {
 /// of it until the next one would pass the network's next event or needs that clock (kFlowStart), so a run without
 /// flows enters the network's engine a few times in all.
 ///
-/// Order at equal times: the arrival, one-shot events by (kind, id), turns by replica number. Two times are equal if
-/// their bits are; the network itself reports ends up to 1 ns early when it is stopped so shortly before them.
+/// Order at equal times: one-shot events by (kind, id), the arrival, turns by replica number: an arrival that an answer
+/// brings about at once stands where it stands when it is replayed from a trace. Two times are equal if their bits are;
+/// the network itself reports ends up to 1 ns early when it is stopped so shortly before them.
 ///
 /// Errors: anything thrown by a handler leaves run() unchanged. std::logic_error if an event lies in the past.
 class EventPump {

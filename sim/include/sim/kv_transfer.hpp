@@ -48,11 +48,11 @@ class KvTransfers final : private FlowListener {
   /// Both must outlive this.
   KvTransfers(Network& network, KvTransferClient& client) : network_(network), client_(client) {}
 
-  /// The prefill is done at `ready_s` and its blocks are held. `bytes_per_token`: KV of all layers and heads, all ranks
-  /// together.
-  void offer(replica::RequestTag request, std::uint32_t prefill_replica, std::uint64_t bytes_per_token, double ready_s);
-  /// ReplicaObserver::load_started on the decode side: blocks are reserved for `tokens` tokens that have to move.
-  void load_started(replica::RequestTag request, std::uint32_t decode_replica, std::uint32_t tokens, double now_s);
+  /// The prefill is done at `ready_s` and its blocks are held.
+  void offer(replica::RequestTag request, std::uint32_t prefill_replica, double ready_s);
+  /// ReplicaObserver::load_started on the decode side: blocks are reserved for `bytes` of KV that have to move, all
+  /// layers and ranks together.
+  void load_started(replica::RequestTag request, std::uint32_t decode_replica, std::uint64_t bytes, double now_s);
   /// The decode side holds all of the KV already: nothing moves, the prefill side's blocks go.
   void not_needed(replica::RequestTag request, double now_s);
 
@@ -65,7 +65,7 @@ class KvTransfers final : private FlowListener {
   struct Move {
     double ready_s;
     double reserved_s;
-    std::uint64_t bytes;  ///< while kOffered: of one token
+    std::uint64_t bytes;  ///< while kMoving
     std::uint32_t prefill_replica;
     std::uint32_t decode_replica;
     Stage stage;

@@ -21,8 +21,13 @@ class PoolRouter final : private sdk::RouterView {
 
   /// Number of the replica within the pool. Throws std::out_of_range naming the router if it picks none of them.
   std::uint32_t pick(const replica::ReplicaRequest& request, const std::string& router_name, double now_s);
-  void placed(std::uint32_t replica, std::uint64_t tokens, double now_s) { change(replica, 1, tokens, now_s); }
-  void finished(std::uint32_t replica, std::uint64_t tokens, double now_s) { change(replica, -1, tokens, now_s); }
+  /// The request counts as its replica's load from now on (no longer).
+  void placed(std::uint32_t replica, const replica::ReplicaRequest& request, double now_s) {
+    change(replica, 1, visible_tokens(request), now_s);
+  }
+  void finished(std::uint32_t replica, const replica::ReplicaRequest& request, double now_s) {
+    change(replica, -1, visible_tokens(request), now_s);
+  }
 
  private:
   struct Load {
@@ -37,6 +42,9 @@ class PoolRouter final : private sdk::RouterView {
   };
   void change(std::uint32_t replica, std::int32_t requests, std::uint64_t tokens, double now_s);
   void apply(const Change& change);
+  std::uint64_t visible_tokens(const replica::ReplicaRequest& request) const {
+    return std::uint64_t{request.prompt} + (sees_outputs_ ? request.output : 0);
+  }
 
   double now_s() const override { return now_s_; }
   std::uint32_t replicas() const override { return static_cast<std::uint32_t>(replicas_.size()); }
@@ -52,6 +60,7 @@ class PoolRouter final : private sdk::RouterView {
   std::vector<replica::Replica*> replicas_;
   double delay_s_;
   bool counts_;
+  bool sees_outputs_;
   std::vector<Load> loads_;
   TurnQueue by_requests_, by_tokens_;  ///< a tournament over loads is what a turn queue is
   std::deque<Change> unseen_;

@@ -209,7 +209,9 @@ std::vector<std::pair<RequestTag, std::string>> Engine::stuck() const {
               " KV blocks wanted, " + std::to_string(cache_->free_blocks()) + " free, " +
               std::to_string(running_.size()) + " running";
         break;
-      case State::kLoading: why = "waits for its KV transfer"; break;
+      case State::kLoading:
+        why = s.load_arrived ? "its KV has arrived, the queue before it does not move" : "waits for its KV transfer";
+        break;
       case State::kHeld: why = "finished, holds its blocks for a transfer"; break;
       case State::kGone: why = "aborted during a KV transfer"; break;
       default:

@@ -6,11 +6,11 @@
 namespace dooly::replica {
 namespace {
 
-constexpr std::uint32_t kAheadAtMost = 256;
+constexpr std::uint32_t kAheadAtLeast = 8, kAheadAtMost = 256;
 
 /// When a step that the loop starts to schedule at `host_s` has been launched, and when its result is there. Scheduling
 /// and launching block the loop; the device starts with the first kernel, or after the step before, and cannot end
-/// before the last kernel has been launched (`../docs/engine-timing.md`).
+/// before the last kernel has been launched (docs/engine-timing.md).
 struct LaunchTimes {
   double launched_s;
   double ready_s;
@@ -50,10 +50,13 @@ void Replica::interrupt(double at_s) {
     next_turn_s_ = std::max(host_s_, at_s);
     return;
   }
+  const std::size_t planned = ahead_.size();
   while (ahead_.size() > ahead_first_ && ahead_.back().start_s >= at_s) {
     next_turn_s_ = ahead_.back().start_s;
     ahead_.pop_back();
   }
+  if (ahead_.size() < planned)  // so many steps were for nothing: look less far ahead
+    ahead_limit_ = std::clamp(static_cast<std::uint32_t>(ahead_.size()) + kAheadAtLeast, kAheadAtLeast, kAheadAtMost);
 }
 
 void Replica::abort(RequestTag request, double now_s) {
@@ -90,6 +93,7 @@ std::uint32_t Replica::cached_prefix(const ReplicaRequest& request) const { retu
 // --- one turn of the loop
 
 void Replica::run_turn() {
+  if (ahead_.size() >= ahead_limit_) ahead_limit_ = std::min(2 * ahead_limit_, kAheadAtMost);
   commit_ahead(ahead_.size() - ahead_first_);
   host_s_ = std::max(host_s_, next_turn_s_);
   if (wait_for_result_) read_result();
@@ -284,7 +288,7 @@ void Replica::plan_ahead() {
   ahead_costs_.clear();
   ahead_sustained_.clear();
   ahead_first_ = 0;
-  std::uint32_t steps = engine_.light_steps(kAheadAtMost);
+  std::uint32_t steps = engine_.light_steps(ahead_limit_);
   if (steps > 0) steps = steps_with_blocks(steps);
   if (steps == 0) return;
   const double stop_s = inbox_.empty() ? kNever : inbox_.front().ready_s;

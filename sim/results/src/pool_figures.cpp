@@ -59,11 +59,12 @@ OracleFigures oracle_figures(std::span<const replica::ReplicaStats> replicas) {
   replica::ReplicaStats sum;
   for (const replica::ReplicaStats& stats : replicas) accumulate(sum, stats);
   const double predicted_s = sum.measured_s + sum.interpolated_s + sum.extrapolated_s + sum.roofline_s;
-  return {.measured = share(sum.measured_s, predicted_s),
-          .interpolated = share(sum.interpolated_s, predicted_s),
-          .extrapolated = share(sum.extrapolated_s, predicted_s),
-          .roofline = share(sum.roofline_s, predicted_s),
-          .stated_error = share(sum.stated_error_s, predicted_s)};
+  return {
+      .measured = share(sum.measured_s, predicted_s),
+      .interpolated = share(sum.interpolated_s, predicted_s),
+      .extrapolated = share(sum.extrapolated_s, predicted_s),
+      .roofline = share(sum.roofline_s, predicted_s),
+      .stated_error = sum.stated_error_s > 0 ? std::optional(share(sum.stated_error_s, predicted_s)) : std::nullopt};
 }
 
 }  // namespace dooly::results

@@ -112,6 +112,7 @@ void write_load(JsonWriter& json, const PoolFigures& load, std::uint64_t kv_bloc
 
 void write(JsonWriter& json, const PoolTotals& pool, double simulated_s) {
   json.begin_object().member("name", pool.name).member("role", pool.role);
+  json.member("host", pool.host);
   json.member("gpus", pool.gpus_per_replica * pool.replicas.size());
   write_load(json, pool_figures(pool.replicas, pool.kv_blocks, simulated_s), pool.kv_blocks);
   json.key("replicas").begin_array();
@@ -133,7 +134,9 @@ void write_oracle(JsonWriter& json, const std::vector<PoolTotals>& pools) {
   json.key("answers").begin_object(kCompact);
   json.member("measured", oracle.measured).member("interpolated", oracle.interpolated);
   json.member("extrapolated", oracle.extrapolated).member("roofline", oracle.roofline).end_object();
-  json.member("stated_error", oracle.stated_error).end_object();
+  json.key("stated_error");
+  oracle.stated_error ? json.value(*oracle.stated_error) : json.null();
+  json.end_object();
 }
 
 void write(JsonWriter& json, const NetworkTotals& network) {
@@ -141,7 +144,13 @@ void write(JsonWriter& json, const NetworkTotals& network) {
   json.member("flows", network.flows).member("bytes", network.bytes);
   json.key("mean_bandwidth");
   network.flow_seconds > 0 ? json.value(network.bytes / network.flow_seconds) : json.null();
-  json.member("max_concurrent", network.max_concurrent).end_object();
+  json.member("max_concurrent", network.max_concurrent);
+  json.key("transfer_wait_s").begin_object().member("count", network.handed_over);
+  json.key("mean");
+  network.handed_over > 0 ? json.value(network.wait_seconds / static_cast<double>(network.handed_over)) : json.null();
+  json.key("max");
+  network.handed_over > 0 ? json.value(network.longest_wait_s) : json.null();
+  json.end_object().end_object();
 }
 
 }  // namespace

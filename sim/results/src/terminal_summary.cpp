@@ -170,12 +170,17 @@ void add_pools(Page& page, const RunTotals& run) {
     page.line("", fmt::format("KV use mean {}, peak {} of {} blocks; prefix hits {}; {}", percent(load.kv_mean_share),
                               percent(load.kv_peak_share), compact(pool.kv_blocks), percent(load.prefix_hit_share),
                               counted(load.preemptions, "preemption")));
+    if (!pool.host.empty()) page.line("", fmt::format("host times of platform '{}'", pool.host));
   }
   if (run.network.flows == 0) return;
   page.line("network",
             fmt::format("{}, {}, at most {} at once, mean {}/s", counted(run.network.flows, "flow"),
                         bytes(run.network.bytes), compact(run.network.max_concurrent),
                         run.network.flow_seconds > 0 ? bytes(run.network.bytes / run.network.flow_seconds) : "-"));
+  if (run.network.handed_over == 0) return;
+  page.line("", fmt::format("KV waited for the decode side to reserve blocks: mean {}, at most {}",
+                            duration(run.network.wait_seconds / static_cast<double>(run.network.handed_over)),
+                            duration(run.network.longest_wait_s)));
 }
 
 void add_time(Page& page, const Summary& summary, const Timing& timing) {
@@ -191,10 +196,19 @@ void add_time(Page& page, const Summary& summary, const Timing& timing) {
   page.line("time", page.paint(Paint::kDim, text));
 }
 
-void add_oracle_warning(std::vector<std::string>& warnings, const RunTotals& run) {
+OracleFigures oracle_of(const RunTotals& run) {
   std::vector<replica::ReplicaStats> stats;
   for (const PoolTotals& pool : run.pools) stats.insert(stats.end(), pool.replicas.begin(), pool.replicas.end());
-  const OracleFigures oracle = oracle_figures(stats);
+  return oracle_figures(stats);
+}
+
+void add_oracle(Page& page, const RunTotals& run) {
+  if (const auto error = oracle_of(run).stated_error)
+    page.line("oracle", fmt::format("states an error of {} for its times", percent(*error)));
+}
+
+void add_oracle_warning(std::vector<std::string>& warnings, const RunTotals& run) {
+  const OracleFigures oracle = oracle_of(run);
   if (oracle.roofline == 1) {
     warnings.emplace_back(
         "every time is a roofline estimate (FLOPs and bytes over the device's peaks): nothing was measured");
@@ -244,6 +258,7 @@ std::string terminal_summary(const Summary& summary, const Timing& timing, bool 
   add_throughput(page, summary);
   add_goodput(page, summary);
   add_pools(page, run);
+  add_oracle(page, run);
   for (const std::string& warning : summary_warnings(summary))
     page.line("warning", page.paint(Paint::kYellow, warning));
   add_time(page, summary, timing);

@@ -2,10 +2,22 @@
 
 #include <sys/resource.h>
 
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
 #include "json_writer.hpp"
 
 namespace dooly::results {
 namespace {
+
+/// Of this program alone: ru_maxrss may be that of the process which started it. 0: not to be had.
+std::uint64_t peak_rss_bytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("VmHWM:")) return std::strtoull(line.c_str() + 6, nullptr, 10) * 1024;
+  return 0;
+}
 
 double seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
@@ -17,8 +29,7 @@ double rate(std::uint64_t count, double time_s) { return time_s > 0 ? static_cas
 ProcessUsage process_usage() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  return {.cpu_s = seconds(usage.ru_utime) + seconds(usage.ru_stime),
-          .peak_rss_bytes = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024};
+  return {.cpu_s = seconds(usage.ru_utime) + seconds(usage.ru_stime), .peak_rss_bytes = peak_rss_bytes()};
 }
 
 std::string timing_json(const Timing& timing) {

@@ -75,11 +75,8 @@ void CsvReader::read_header(std::string_view header) {
   if (!splitter_.split(header, cells_)) bad("header: misplaced quote");
   for (const std::string_view cell : cells_) {
     const FieldRule* rule = format_.find(trim(cell));
-    if (rule == nullptr && format_.refuse_unknown_fields) {
-      std::string known;
-      for (const FieldRule& field : format_.fields) known += fmt::format(" {}", field.name);
-      bad(fmt::format("header: unknown column '{}'; known:{}", cell, known));
-    }
+    if (rule == nullptr && format_.refuse_unknown_fields)
+      bad(fmt::format("header: unknown column '{}'{}", cell, format_.known_fields(cell)));
     if (rule != nullptr && std::find(rules_.begin(), rules_.end(), rule) != rules_.end())
       bad(fmt::format("header: column '{}' twice", cell));
     rules_.push_back(rule);

@@ -50,7 +50,7 @@ void JsonLinesReader::parse(std::string_view line, TraceRow& row) {
   while (scanner.next(member)) {
     const FieldRule* rule = format_.find(member.key);
     if (rule == nullptr) {
-      if (format_.refuse_unknown_fields) refuse(row, member.key, "unknown field");
+      if (format_.refuse_unknown_fields) refuse(row, member.key, "unknown field" + format_.known_fields(member.key));
       continue;
     }
     const std::uint32_t bit = 1U << (rule - format_.fields.data());

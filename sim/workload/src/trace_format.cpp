@@ -1,14 +1,19 @@
 #include "trace_format.hpp"
 
+#include "scenarios/utf8.hpp"
+
 #include "number_text.hpp"
+#include "scenarios/nearest.hpp"
 #include "workload/sampler.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 namespace dooly::workload {
 namespace {
@@ -148,6 +153,14 @@ const FieldRule* TraceFormat::find(std::string_view field) const {
   return found == fields.end() ? nullptr : &*found;
 }
 
+std::string TraceFormat::known_fields(std::string_view unknown) const {
+  std::vector<std::string_view> names;
+  for (const FieldRule& field : fields) names.push_back(field.name);
+  const std::string_view near = scenario::nearest(unknown, names);
+  return (near.empty() ? std::string() : fmt::format("; did you mean '{}'", near)) +
+         fmt::format("; known: {}", fmt::join(names, " "));
+}
+
 const TraceFormat* row_format(std::string_view name) {
   const auto* found =
       std::find_if(std::begin(kFormats), std::end(kFormats), [&](const TraceFormat& f) { return f.name == name; });
@@ -205,6 +218,7 @@ void FieldSetter::set(TraceRow& row, const FieldRule& rule, std::string_view tex
       if (text.size() > 100) reader_.refuse(row, rule.name, "longer than 100 bytes");
       if (std::any_of(text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7F; }))
         reader_.refuse(row, rule.name, "holds a control character");
+      if (scenario::first_invalid_utf8(text) != std::string_view::npos) reader_.refuse(row, rule.name, "is not UTF-8");
       row.class_name = text;
       break;
     case kPriority: row.priority = static_cast<std::int32_t>(whole(-2147483648LL, 2147483647LL)); break;

@@ -47,6 +47,8 @@ struct TraceFormat {
   bool from_first_row = false;        ///< times count from the first row's
 
   const FieldRule* find(std::string_view field) const;
+  /// "; did you mean 'prompt_tokens'; known: arrival_s …" for a field that it does not have.
+  std::string known_fields(std::string_view unknown) const;
 };
 
 /// The row formats (all but vllm-bench and servegen); null if there is none of that name.

@@ -104,8 +104,31 @@ bool is_bench_result(const Opener& opener) {
   return false;
 }
 
-[[noreturn]] void unknown_format(const std::string& name) {
-  throw WorkloadError(fmt::format("{}: none of the known trace formats: {}", name, fmt::join(trace_formats(), " ")));
+/// "; nearest is dooly, without 'prompt_tokens'": the format of which a CSV header has the most required columns.
+std::string nearest_format(std::string_view header) {
+  CsvSplitter splitter;
+  std::vector<std::string_view> cells;
+  if (!splitter.split(header, cells)) return {};
+  std::size_t most = 0;
+  std::string text;
+  for (const char* name : {"dooly", "azure", "burstgpt", "apex", "vidur", "sharegpt"}) {
+    std::vector<std::string> lacking;
+    std::size_t have = 0;
+    for (const FieldRule& field : row_format(name)->fields) {
+      const bool is_there = std::find(cells.begin(), cells.end(), field.name) != cells.end();
+      have += is_there ? 1 : 0;
+      if (!is_there && field.required) lacking.push_back(fmt::format("'{}'", field.name));
+    }
+    if (have <= most) continue;
+    most = have;
+    text = fmt::format("; nearest is {}, without {}", name, fmt::join(lacking, " and "));
+  }
+  return text;
+}
+
+[[noreturn]] void unknown_format(const std::string& name, const std::string& near) {
+  throw WorkloadError(
+      fmt::format("{}: none of the known trace formats: {}{}", name, fmt::join(trace_formats(), " "), near));
 }
 
 /// Header comments passed over, the first line that matters, and what it is.
@@ -138,7 +161,7 @@ std::unique_ptr<TraceReader> make_reader(const Opener& opener, const std::string
   if (format == "vllm-bench" || (format.empty() && is_bench_result(opener)))
     return std::make_unique<BenchResultReader>(opener());
   Opened opened = open_lines(opener());
-  if (format.empty() && opened.format.empty()) unknown_format(name);
+  if (format.empty() && opened.format.empty()) unknown_format(name, opened.is_json ? "" : nearest_format(opened.first));
   if (!format.empty() && !opened.format.empty() && opened.format != format)
     throw WorkloadError(fmt::format("{}: is of format {}, not {}", name, opened.format, format));
   const std::string_view chosen = format.empty() ? opened.format : format;
@@ -167,7 +190,7 @@ std::unique_ptr<TraceReader> read_trace(std::string name, std::string bytes, std
 std::string detect_format(const std::filesystem::path& path) {
   if (is_bench_result([&] { return InputStream::open(path); })) return "vllm-bench";
   const Opened opened = open_lines(InputStream::open(path));
-  if (opened.format.empty()) unknown_format(path.string());
+  if (opened.format.empty()) unknown_format(path.string(), opened.is_json ? "" : nearest_format(opened.first));
   return std::string(opened.format);
 }
 

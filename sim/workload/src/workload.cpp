@@ -72,7 +72,8 @@ std::unique_ptr<Part> make_part(const scenario::SessionsSpec& sessions, const Pa
 /// Merges the parts and numbers the requests.
 class MergedWorkload : public RequestSource {
  public:
-  MergedWorkload(const std::vector<scenario::WorkloadSpec>& specs, std::uint64_t seed, MaxModelLen max_model_len) {
+  MergedWorkload(const std::vector<scenario::WorkloadSpec>& specs, std::uint64_t seed,
+                 const MaxModelLen& max_model_len) {
     if (specs.empty() || specs.size() > 255)
       throw WorkloadError(fmt::format("want 1 to 255 workloads, got {}", specs.size()));
     for (const scenario::WorkloadSpec& spec : specs) {
@@ -160,8 +161,8 @@ class MergedWorkload : public RequestSource {
 }  // namespace
 
 std::unique_ptr<RequestSource> make_workload(const std::vector<scenario::WorkloadSpec>& specs, std::uint64_t seed,
-                                             MaxModelLen max_model_len) {
-  return std::make_unique<MergedWorkload>(specs, seed, std::move(max_model_len));
+                                             const MaxModelLen& max_model_len) {
+  return std::make_unique<MergedWorkload>(specs, seed, max_model_len);
 }
 
 std::unique_ptr<RequestSource> open_trace_workload(const std::filesystem::path& path, const std::string& format) {

@@ -6,10 +6,10 @@
 
 namespace dooly::sdk {
 
-/// What a router sees of one replica, as old as the scenario's signal_delay.
+/// What a router sees of one replica. The counts are as old as the scenario's signal_delay.
 struct ReplicaSignal {
   std::uint32_t requests = 0;         ///< routed to it and not finished
-  std::uint64_t tokens = 0;           ///< prompt and output tokens of those requests that are still to be computed
+  std::uint64_t tokens = 0;  ///< prompt tokens of those requests, and their outputs where the scenario grants them
   std::uint32_t free_blocks = 0;
   std::uint32_t total_blocks = 0;
 };

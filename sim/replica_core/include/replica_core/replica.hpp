@@ -141,6 +141,7 @@ class Replica {
   std::vector<AheadCost> ahead_costs_;
   oracle::BatchShape ahead_shape_;         ///< of the first step planned
   std::vector<double> gaps_s_;
+  std::uint32_t ahead_limit_ = 16;  ///< steps looked ahead: doubles while they come true, shrinks when cut short
   std::size_t ahead_first_ = 0;  ///< those before have been committed
   ReplicaStats stats_;
 };

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "replica_core/observer.hpp"
@@ -27,7 +28,7 @@ PoolFigures pool_figures(std::span<const replica::ReplicaStats> replicas, std::u
 /// Where the predicted device time came from, as shares of it, and the oracle's own error figure weighted by it.
 struct OracleFigures {
   double measured = 0, interpolated = 0, extrapolated = 0, roofline = 0;
-  double stated_error = 0;
+  std::optional<double> stated_error;  ///< unset: no oracle states one
 };
 OracleFigures oracle_figures(std::span<const replica::ReplicaStats> replicas);
 /// Adds up the figures of several pools' replicas.

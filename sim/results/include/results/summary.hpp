@@ -33,6 +33,7 @@ struct ScenarioIdentity {
 struct PoolTotals {
   std::string name;
   std::string role;                   ///< mixed prefill decode
+  std::string host;                   ///< platform whose host times were used; empty: none
   std::uint64_t gpus_per_replica = 1;
   std::uint64_t kv_blocks = 0;        ///< usable ones of one replica
   std::vector<replica::ReplicaStats> replicas;
@@ -43,6 +44,9 @@ struct NetworkTotals {
   double bytes = 0;
   double flow_seconds = 0;  ///< sum of the flows' durations
   std::uint64_t max_concurrent = 0;
+  std::uint64_t handed_over = 0;  ///< requests that went from a prefill to a decode replica
+  double wait_seconds = 0;        ///< sum of their waits for blocks on the decode side
+  double longest_wait_s = 0;
 };
 
 /// An invariant that was verified in this run, e.g. {"kv_blocks_balance", "64 replicas"}.

@@ -21,7 +21,7 @@ using MaxModelLen = std::function<std::uint32_t(const std::string& class_name)>;
 /// workload i of k). Adding a workload changes no draw of another one. Reads and checks files of up to about a million
 /// rows here, larger ones while they stream. Throws WorkloadError.
 std::unique_ptr<RequestSource> make_workload(const std::vector<scenario::WorkloadSpec>& specs, std::uint64_t seed,
-                                             MaxModelLen max_model_len = {});
+                                             const MaxModelLen& max_model_len = {});
 
 /// One trace file as it is, its format detected if `format` is empty; a file without times arrives at once.
 std::unique_ptr<RequestSource> open_trace_workload(const std::filesystem::path& path, const std::string& format = {});
