@@ -1,6 +1,6 @@
 #include "program_run.hpp"
 
-#include "results/sha256.hpp"
+#include "oracle/sha256.hpp"
 #include "test_support/test_data.hpp"
 
 #include <gtest/gtest.h>
@@ -78,7 +78,7 @@ std::string results_alone(const std::string& summary) {
 TEST_P(EveryShippedScenario, GivesTheCommittedBytes) {
   const RunResult run = run_it(sets());
   const std::string got =
-      results_alone(run.summary_text) + "requests.csv sha256 " + results::sha256_hex(run.requests_text) + "\n";
+      results_alone(run.summary_text) + "requests.csv sha256 " + oracle::sha256_hex(run.requests_text) + "\n";
   const fs::path file = test::source_path("tests/e2e/expected/" + GetParam().name + ".txt");
   if (std::getenv("DOOLY_WRITE_EXPECTED") != nullptr) std::ofstream(file, std::ios::binary) << got;
   EXPECT_EQ(got, cli::read_file(file)) << "DOOLY_WRITE_EXPECTED=1 writes " << file;
