@@ -69,7 +69,7 @@ TEST(Refusals, WhatTheChosenPolicyDoesNotUseIsRefused) {
 
 TEST(Refusals, AnOperatorWithoutDataIsNeverZero) {
   const std::string said = refusal({"oracle={kind: profiled, store: h200}"});
-  EXPECT_TRUE(mentions(said, "not built yet")) << said;
+  EXPECT_TRUE(mentions(said, "no such store")) << said;
 }
 
 TEST(Refusals, AWarmStartIsNotPretended) { EXPECT_TRUE(mentions(refusal({"engine.prewarm=true"}), "not built yet")); }
