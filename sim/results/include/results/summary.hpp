@@ -33,10 +33,10 @@ struct ScenarioIdentity {
 struct PoolTotals {
   std::string name;
   std::string role;                   ///< mixed prefill decode
-  std::string host;                   ///< platform whose host times were used; empty: none
   std::uint64_t gpus_per_replica = 1;
   std::uint64_t kv_blocks = 0;        ///< usable ones of one replica
   std::vector<replica::ReplicaStats> replicas;
+  std::string host = {};  ///< platform whose host times were used; empty: none
 };
 
 struct NetworkTotals {
