@@ -166,7 +166,9 @@ std::unique_ptr<TraceReader> make_reader(const Opener& opener, const std::string
     throw WorkloadError(fmt::format("{}: is of format {}, not {}", name, opened.format, format));
   const std::string_view chosen = format.empty() ? opened.format : format;
   if (chosen == "servegen") throw WorkloadError(name + ": format servegen holds statistics of clients, not requests");
-  const TraceFormat& rules = *row_format(chosen);
+  const TraceFormat* found = row_format(chosen);
+  if (found == nullptr) unknown_format(name, opened.is_json ? "" : nearest_format(opened.first));
+  const TraceFormat& rules = *found;
   using Encoding = TraceFormat::Encoding;
   if (opened.is_json ? rules.encoding == Encoding::kCsv : rules.encoding == Encoding::kJsonLines)
     throw WorkloadError(fmt::format("{}:{}: format {} is {}", name, opened.lines.number(), chosen,
