@@ -18,6 +18,7 @@ Command plan_command();
 Command store_command();
 Command predict_command();
 Command serve_oracle_command();
+Command validate_command();
 /// Verbs that later versions bring; each says so.
 std::vector<Command> later_commands();
 

@@ -1,6 +1,6 @@
 #include "scenarios/write.hpp"
 
-#include "document.hpp"
+#include "scenarios/document.hpp"
 #include "quantity.hpp"
 #include "scenarios/load.hpp"
 #include "schema.hpp"

@@ -1,14 +1,13 @@
 #include "reader.hpp"
 
+#include "scenarios/data_path.hpp"
+
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <fstream>
 
 namespace dooly::scenario {
 namespace {
-
-constexpr std::string_view kDataPrefix = "$DOOLY_DATA/";
 
 std::string joined(const std::string& path, std::string_view key) {
   return path.empty() ? std::string(key) : path + "." + std::string(key);
@@ -46,18 +45,6 @@ std::vector<std::string_view> known_keys(const Object& object) {
   return names;
 }
 
-/// The directory that $DOOLY_DATA stands for: the environment variable, else the nearest `shared` with a `data` inside,
-/// beside `from` or one of the directories above it.
-std::filesystem::path data_directory(const std::filesystem::path& from) {
-  if (const char* set = std::getenv("DOOLY_DATA"); set && *set) return std::filesystem::absolute(set);
-  for (std::filesystem::path at = from; at.has_relative_path(); at = at.parent_path()) {
-    std::error_code ignored;
-    const std::filesystem::path candidate = at.parent_path() / "shared";
-    if (std::filesystem::is_directory(candidate / "data", ignored)) return candidate;
-  }
-  return {};
-}
-
 /// Has `key` a meaning beside what its siblings say? Not if the deciding sibling is invalid.
 bool applies(const Key& key, const Value& owner) {
   if (key.when_key.empty()) return true;
@@ -89,13 +76,7 @@ const Value& Value::operator[](std::string_view key) const {
 }
 
 std::filesystem::path PathRules::resolve(const std::string& text, const Mark& mark) const {
-  const std::filesystem::path& base = mark.source == 0 ? file_directory : working_directory;
-  if (text.starts_with(kDataPrefix)) {
-    const std::filesystem::path data = data_directory(base);
-    if (data.empty()) throw std::string("needs the environment variable DOOLY_DATA (the directory with the test data)");
-    return (data / text.substr(kDataPrefix.size())).lexically_normal();
-  }
-  return (base / text).lexically_normal();
+  return resolve_path(text, mark.source == 0 ? file_directory : working_directory);
 }
 
 void Reader::refuse(Value& value, const Node& node, const std::string& what, const std::string& allowed) {

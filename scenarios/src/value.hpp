@@ -1,6 +1,6 @@
 #pragma once
 
-#include "document.hpp"
+#include "scenarios/document.hpp"
 
 #include <cstdint>
 #include <filesystem>

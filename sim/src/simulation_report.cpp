@@ -30,6 +30,7 @@ void Simulation::Impl::report_rest(RunOutcome& outcome) {
                                           : outcome.end == RunOutcome::End::kBroken    ? "the run broke off"
                                                                                        : "the run stalled");
     recorder_.finished(live.record);
+    if (sinks_.ended) sinks_.ended(live.record);
     tags.push_back(tag);
   });
   for (const RequestTag tag : tags) live_.release(tag);

@@ -181,6 +181,7 @@ void Simulation::Impl::complete(RequestTag tag, const replica::Completion& compl
   LiveRequest& live = live_[tag];
   const bool one_before = live.stage == Stage::kDecode && first_token_from_prefill_;
   live.record.output_tokens = completion.output + (one_before ? 1 : 0);
+  live.record.finish_engine_s = completion.engine_s;
   live.record.finish_s = completion.client_s;
   live.record.status = results::RequestStatus::kCompleted;
   completed_output_ += live.record.output_tokens;
@@ -192,6 +193,7 @@ void Simulation::Impl::end_request(RequestTag tag, workload::Outcome outcome, do
   LiveRequest& live = live_[tag];
   last_client_s_ = std::max(last_client_s_, client_s);
   recorder_.finished(live.record);
+  if (sinks_.ended) sinks_.ended(live.record);
   const workload::Ticket ticket = live.request.ticket;
   const std::uint64_t row = live.record.row;
   live_.release(tag);

@@ -1,4 +1,4 @@
-#include "document.hpp"
+#include "scenarios/document.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "results/decision_log.hpp"
+#include "results/finished_request.hpp"
 #include "results/iteration_log.hpp"
 #include "results/recorder.hpp"
 #include "results/requests_csv.hpp"
@@ -24,6 +25,7 @@ struct RunSinks {
   results::IterationLog* iterations = nullptr;
   results::DecisionLog* decisions = nullptr;
   workload::TraceWriter* received = nullptr;          ///< gets every request as it arrived
+  std::function<void(const results::FinishedRequest&)> ended = {};  ///< gets every request when it has ended
   const std::atomic<bool>* interrupted = nullptr;     ///< set by a signal handler: stop soon, with partial results
   /// Called every few ten thousand events. Returns false to stop as if interrupted (a sink failed, ...).
   std::function<bool(std::uint64_t ended, double simulated_s)> progress;

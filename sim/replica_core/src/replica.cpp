@@ -1,5 +1,7 @@
 #include "replica_core/replica.hpp"
 
+#include "replica_core/clock_regime.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -171,16 +173,8 @@ void Replica::launch(Batch& batch) {
   if (listener_ != nullptr) batch.cost = cost;
 }
 
-/// The device's regime moves towards `sustained_when_busy` × the compute share while it computes and back while it
-/// idles. First-order lag in the rational form dt / (tau + dt), which every processor computes alike.
 void Replica::advance_clock_regime(double elapsed_s, double busy_s, double compute_share) {
-  if (clock_model_.time_constant <= 0) return;
-  const auto move = [&](double target, double seconds) {
-    if (seconds > 0)
-      device_.sustained += (target - device_.sustained) * seconds / (clock_model_.time_constant + seconds);
-  };
-  move(0, elapsed_s - busy_s);
-  move(clock_model_.sustained_when_busy * compute_share, busy_s);
+  replica::advance_clock_regime(device_, clock_model_, elapsed_s - busy_s, busy_s, compute_share);
 }
 
 void Replica::read_result() {

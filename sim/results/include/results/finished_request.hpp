@@ -20,6 +20,7 @@ struct FinishedRequest {
   double scheduled_s = kUndefined;
   double first_token_engine_s = kUndefined;
   double first_token_s = kUndefined;
+  double finish_engine_s = kUndefined;  ///< the engine has updated the request for the last time
   double finish_s = kUndefined;         ///< the client holds the last token (or learns that there will be none)
   double transfer_wait_s = kUndefined;  ///< KV transfer: from the prefill's end to the start of its flow
   double transfer_s = kUndefined;       ///< KV transfer: the flow itself

@@ -1,0 +1,111 @@
+#include "cli_error.hpp"
+#include "verbs.hpp"
+
+#include "results/errors.hpp"
+#include "validate/outcome.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <set>
+
+namespace dooly::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ValidateArguments {
+  std::vector<std::string> files;
+  std::optional<std::string> out, format;
+  bool pairs = false;
+};
+
+/// All files are read and checked before anything is run.
+std::vector<validate::Validation> load_all(const std::vector<std::string>& files) {
+  std::vector<validate::Validation> loaded;
+  std::set<std::string> names;
+  std::string problems;
+  for (const std::string& file : files) {
+    try {
+      loaded.push_back(validate::load_validation(file));
+      if (!names.insert(loaded.back().name).second)
+        throw validate::ValidationError(file + ": another file has the same name, so their results would meet");
+    } catch (const validate::ValidationError& error) {
+      problems += (problems.empty() ? "" : "\n") + std::string(error.what());
+    }
+  }
+  if (!problems.empty()) throw UsageError(problems);
+  return loaded;
+}
+
+void write_file(const fs::path& path, const std::string& text) {
+  std::ofstream stream(path, std::ios::binary);
+  if (!(stream << text) || !stream.flush()) throw results::WriteFailed(path.string() + ": cannot write");
+}
+
+void write_outcome(const validate::Outcome& outcome, const fs::path& directory) {
+  fs::create_directories(directory);
+  const std::string& name = outcome.validation.name;
+  write_file(directory / (name + ".json"), outcome_json(outcome, true));
+  if (!outcome.is_skipped()) write_file(directory / (name + ".svg"), outcome_svg(outcome));
+}
+
+/// Figures of all validations so far.
+struct Score {
+  std::size_t met = 0, missed = 0, skipped = 0;
+
+  void count(const validate::Outcome& outcome) { ++(outcome.is_skipped() ? skipped : outcome.is_met() ? met : missed); }
+  ExitCode exit_code() const {
+    if (missed > 0) return ExitCode::kJudgedBad;
+    return met > 0 ? ExitCode::kDone : ExitCode::kRefused;
+  }
+};
+
+validate::Outcome run_one(const validate::Validation& validation, validate::Workbench& workbench) {
+  try {
+    return run_validation(validation, workbench);
+  } catch (const validate::ValidationError& error) {
+    throw UsageError(error.what());
+  }
+}
+
+ExitCode run(const ValidateArguments& arguments, Terminal& terminal) {
+  const std::vector<validate::Validation> validations = load_all(arguments.files);
+  const bool as_json = arguments.format == "json";
+  validate::Workbench workbench([&](const std::string& line) { terminal.note(line); });
+  Score score;
+  for (const validate::Validation& validation : validations) {
+    const validate::Outcome outcome = run_one(validation, workbench);
+    score.count(outcome);
+    if (arguments.out) write_outcome(outcome, *arguments.out);
+    terminal.print(as_json ? outcome_json(outcome, arguments.pairs) : outcome_text(outcome));
+    terminal.flush();
+    if (outcome.is_skipped() && validations.size() == 1) terminal.error(outcome.missing);
+  }
+  if (!as_json && validations.size() > 1)
+    terminal.print(
+        fmt::format("{} within bounds, {} out of bounds, {} skipped\n", score.met, score.missed, score.skipped));
+  return score.exit_code();
+}
+
+}  // namespace
+
+Command validate_command() {
+  const auto arguments = std::make_shared<ValidateArguments>();
+  Command command{.name = "validate", .purpose = "runs scenarios against measurements"};
+  command.details =
+      "Holds predictions against what was measured and prints, for every quantity, the error of the mean, of p50, p90\n"
+      "and p99, and the mean and median error of single pairs. Exit status 4 when a bound of a file is missed; 2 when\n"
+      "none of the files could be judged because their data are not there.\n";
+  command.arguments = {{"FILE.yaml", "what to compare, and within which bounds", &arguments->files}};
+  command.options = {{"--out", "DIR", "writes NAME.json (with all pairs) and NAME.svg of every file", &arguments->out},
+                     {"--format", "FORMAT", "text or json", &arguments->format, {"text", "json"}},
+                     {"--pairs", "", "with --format json: every measured and predicted value", &arguments->pairs}};
+  command.examples = {"dooly validate validate/*.yaml --out results"};
+  command.action = [arguments](Terminal& terminal) { return run(*arguments, terminal); };
+  return command;
+}
+
+}  // namespace dooly::cli

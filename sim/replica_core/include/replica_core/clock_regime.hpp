@@ -1,0 +1,20 @@
+#pragma once
+
+#include "oracle/batch_shape.hpp"
+#include "oracle/latency_oracle.hpp"
+
+namespace dooly::replica {
+
+/// Moves a device's regime: towards `sustained_when_busy` times the compute share while it computes, back to cool while
+/// it idles. First-order lag in the rational form dt / (tau + dt), which every processor computes alike.
+inline void advance_clock_regime(oracle::DeviceState& device, const oracle::LatencyOracle::ClockModel& model,
+                                 double idle_s, double busy_s, double compute_share) {
+  if (model.time_constant <= 0) return;
+  const auto move = [&](double target, double seconds) {
+    if (seconds > 0) device.sustained += (target - device.sustained) * seconds / (model.time_constant + seconds);
+  };
+  move(0, idle_s);
+  move(model.sustained_when_busy * compute_share, busy_s);
+}
+
+}  // namespace dooly::replica

@@ -1,0 +1,10 @@
+#pragma once
+
+#include "validate/measurement_format.hpp"
+
+namespace dooly::validate {
+
+/// Each in its own source file of this name.
+const MeasurementFormat& vllm_h200_groundtruth_format();
+
+}  // namespace dooly::validate
