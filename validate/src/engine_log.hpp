@@ -14,7 +14,7 @@ namespace dooly::validate {
 struct LoggedRequest {
   std::string id;
   double sent_s = 0, received_s = 0, added_s = 0;
-  double queued_engine_s = 0, first_engine_s = 0, last_engine_s = 0;
+  double queued_engine_s = 0, scheduled_engine_s = 0, first_engine_s = 0, last_engine_s = 0;
   double first_s = 0, done_s = 0;  ///< at the client
   std::uint32_t prompt = 0, output = 0, cached = 0;
   std::uint64_t prefix_group = 0;
@@ -32,6 +32,7 @@ struct LoggedIteration {
   double schedule_begin_s = 0, schedule_end_s = 0, launch_begin_s = 0, launch_end_s = 0, sample_end_s = 0;
   double wait_begin_s = 0, wait_end_s = 0, update_end_s = 0;
   double gpu_gap_s = 0, gpu_s = 0;
+  double gpu_end_s = 0;  ///< summed from gaps and times, set right wherever the host waited for a full graph
   oracle::GraphMode mode = oracle::GraphMode::kNone;
   std::uint32_t padded = 0, running = 0, waiting = 0, free_blocks = 0, tokens = 0, prefills = 0;
   std::uint64_t context_after = 0;

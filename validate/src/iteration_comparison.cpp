@@ -44,6 +44,7 @@ class IterationComparison {
     for (const char* each : {"decode_only", "mixed_large", "mixed_small", "prefill"}) {
       comparison.of(std::string(each) + ".gpu", Unit::kSeconds, Plot::kScatter);
       comparison.of(std::string(each) + ".kernels");
+      comparison.of(std::string(each) + ".in_place");
     }
   }
 
@@ -70,10 +71,20 @@ class IterationComparison {
     const std::string group = class_of(shape);
     comparison_.of(group + ".gpu").add(iteration.gpu_s, gpu_s);
     comparison_.of(group + ".kernels").add(iteration.gpu_s, kernels_s);
+    comparison_.of(group + ".in_place").add(iteration.gpu_s, in_place_s(iteration, cost));
     if (graphs_.mode(shape) != iteration.mode) ++other_mode_;
     add_host(iteration, cost.host);
     add_delivery(iteration, cost.host.delivery);
     sum_device(cost);
+  }
+
+  /// The replica's rule from where the real launch and the real device stood: launched at the logged time, the step
+  /// ends no earlier than its kernels after the first one, nor than its launch.
+  static double in_place_s(const LoggedIteration& iteration, const oracle::StepCost& cost) {
+    const double start_s = iteration.gpu_end_s - iteration.gpu_s;
+    const double kernels_begin_s = std::max(start_s, iteration.launch_begin_s + cost.host.launch_lead);
+    const double end_s = std::max(kernels_begin_s + cost.device.total(), iteration.launch_begin_s + cost.host.launch);
+    return end_s - start_s;
   }
 
   /// As the replica does, with the time that passed on the real device.

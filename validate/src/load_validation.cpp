@@ -17,6 +17,7 @@ namespace {
 using scenario::Node;
 
 constexpr std::string_view kDifferences = "differences";
+constexpr std::string_view kPairs = "pairs";
 constexpr std::string_view kKernels = "kernels";
 
 std::string read_text(const std::filesystem::path& path) {
@@ -198,13 +199,17 @@ class Loader {
     if (!node.is_map()) return reader_.refuse(node, "bounds", "must be a map of GROUP.QUANTITY");
     std::vector<std::string_view> errors(error_names().begin(), error_names().end());
     errors.push_back(kDifferences);
+    errors.push_back(kPairs);
     for (const Node::Member& member : node.members) {
       const std::string key = "bounds." + member.key;
       if (!reader_.is_map_of(member.value, key, errors)) continue;
+      const Node* least = member.value.find(kPairs);
+      const std::size_t pairs = least == nullptr ? 0 : reader_.count(*least, joined(key, kPairs)).value_or(0);
       for (const Node::Member& error : member.value.members) {
+        if (error.key == kPairs) continue;
         const auto limit = error.key == kDifferences ? as_number(reader_.count(error.value, joined(key, error.key)))
                                                      : reader_.percentage(error.value, joined(key, error.key));
-        if (limit) validation_.bounds.push_back({member.key, error.key, *limit, reader_.where(error.mark)});
+        if (limit) validation_.bounds.push_back({member.key, error.key, *limit, pairs, reader_.where(error.mark)});
       }
     }
   }

@@ -39,6 +39,15 @@ ordered_json series_json(const Series& series, bool with_pairs) {
   return out;
 }
 
+const char* verdict_name(Judgement::Verdict verdict) {
+  switch (verdict) {
+    case Judgement::Verdict::kMet: return "met";
+    case Judgement::Verdict::kMissed: return "missed";
+    case Judgement::Verdict::kNotJudged: break;
+  }
+  return "not judged";
+}
+
 ordered_json fit_json(const FitSource& source) {
   ordered_json out{{"measurement", source.measurement.filename().string()}, {"terms", source.terms}};
   if (source.first_requests) out["first_requests"] = *source.first_requests;
@@ -73,7 +82,7 @@ std::string outcome_json(const Outcome& outcome, bool with_pairs) {
                              {"error", each.bound.error},
                              {"limit", each.bound.limit},
                              {"found", number(each.found)},
-                             {"met", each.is_met}});
+                             {"verdict", verdict_name(each.verdict)}});
   out["met"] = outcome.is_met();
   return out.dump(1) + "\n";
 }

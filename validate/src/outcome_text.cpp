@@ -52,13 +52,22 @@ std::string tally_lines(const Comparison& comparison) {
   return text;
 }
 
+std::string verdict_text(const Judgement& judgement) {
+  switch (judgement.verdict) {
+    case Judgement::Verdict::kMet: return "met";
+    case Judgement::Verdict::kMissed: return "MISSED";
+    case Judgement::Verdict::kNotJudged: break;
+  }
+  return fmt::format("not judged: fewer than {} pairs", judgement.bound.pairs);
+}
+
 std::string judgement_line(const Judgement& judgement) {
   const Bound& bound = judgement.bound;
   const bool is_count = bound.error == "differences";
   const std::string limit = is_count ? fmt::format("{:.0f}", bound.limit) : fmt::format("{:.6g}%", 100 * bound.limit);
   const std::string found = is_count ? fmt::format("{:.0f}", judgement.found) : percent(judgement.found);
   return fmt::format("  bound {} {} within {}: {} {}\n", bound.series, bound.error, limit, found,
-                     judgement.is_met ? "met" : "MISSED");
+                     verdict_text(judgement));
 }
 
 }  // namespace

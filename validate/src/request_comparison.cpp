@@ -22,7 +22,32 @@ double tpot_s(const RequestTimes& times) {
                           : (times.last_s - times.first_s) / (times.output - 1);
 }
 
+RequestParts parts_of(const SimulatedRequest& request) {
+  return {.queue_s = request.scheduled_s - request.sent_s,
+          .prefill_s = request.first_engine_s - request.scheduled_s,
+          .delivery_s = request.first_client_s - request.first_engine_s,
+          .decode_s = tpot_s({0, request.first_engine_s, request.last_engine_s, request.output})};
+}
+
+struct NamedPart {
+  const char* name;
+  double RequestParts::*part;
+};
+constexpr NamedPart kParts[] = {{"parts.queue", &RequestParts::queue_s},
+                                {"parts.prefill", &RequestParts::prefill_s},
+                                {"parts.delivery", &RequestParts::delivery_s},
+                                {"parts.decode", &RequestParts::decode_s}};
+
 }  // namespace
+
+void compare_parts(std::span<const RequestParts> measured, std::span<const SimulatedRequest> simulated,
+                   Comparison& comparison) {
+  for (const NamedPart& each : kParts) {
+    Series& series = comparison.of(each.name);
+    for (std::size_t i = 0; i < measured.size(); ++i)
+      if (simulated[i].completed) series.add(measured[i].*each.part, parts_of(simulated[i]).*each.part);
+  }
+}
 
 void compare_requests(std::span<const RequestTimes> measured, std::span<const SimulatedRequest> simulated, Clock clock,
                       Comparison& comparison) {

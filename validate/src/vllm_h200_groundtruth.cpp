@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,17 +33,28 @@ Traffic traffic_of(const EngineLog& log) {
   return traffic;
 }
 
-std::vector<RequestTimes> times_of(const EngineLog& log, Clock clock) {
+std::vector<RequestTimes> times_of(const EngineLog& log) {
   std::vector<RequestTimes> all;
+  for (const LoggedRequest& each : log.requests) all.push_back({each.sent_s, each.first_s, each.done_s, each.output});
+  return all;
+}
+
+std::vector<RequestParts> parts_of(const EngineLog& log) {
+  std::vector<RequestParts> all;
   for (const LoggedRequest& each : log.requests)
-    all.push_back(clock == Clock::kClient
-                      ? RequestTimes{each.sent_s, each.first_s, each.done_s, each.output}
-                      : RequestTimes{each.queued_engine_s, each.first_engine_s, each.last_engine_s, each.output});
+    all.push_back({.queue_s = each.scheduled_engine_s - each.sent_s,
+                   .prefill_s = each.first_engine_s - each.scheduled_engine_s,
+                   .delivery_s = each.first_s - each.first_engine_s,
+                   .decode_s = each.output < 2 ? std::numeric_limits<double>::quiet_NaN()
+                                               : (each.last_engine_s - each.first_engine_s) / (each.output - 1)});
   return all;
 }
 
 /// What the run says of its engine and the scenario must agree with: the scenario is told once for many runs.
 void check_engine(const Validation& validation, const EngineLog& log, const sim::PoolDeployment& pool) {
+  if (validation.clock == Clock::kEngine)
+    throw ValidationError(validation.file.string() +
+                          ": clock: this format's requests are sent by a client, so it must be client");
   if (pool.engine.async_scheduling == log.is_async) return;
   throw ValidationError(
       fmt::format("{}: scenario: engine.async_scheduling: the measured engine has {}, the scenario {}",
@@ -78,7 +90,8 @@ Comparison compare(const Validation& validation, Workbench& workbench) {
     compare_iterations(log, *pool.oracle, graphs_of(scenario.pools[0], pool.engine), comparison);
   if (validation.wants(kRequests)) {
     const auto simulated = simulate(scenario, std::move(deployment), traffic_of(log));
-    compare_requests(times_of(log, validation.clock), simulated, validation.clock, comparison);
+    compare_requests(times_of(log), simulated, validation.clock, comparison);
+    compare_parts(parts_of(log), simulated, comparison);
   }
   return comparison;
 }

@@ -12,9 +12,10 @@ namespace dooly::validate {
 
 /// What became of one bound.
 struct Judgement {
+  enum class Verdict { kMet, kMissed, kNotJudged };  ///< not judged: fewer pairs than the bound asks for
   Bound bound;
   double found = 0;  ///< signed error, or number of differences
-  bool is_met = false;
+  Verdict verdict = Verdict::kMissed;
 };
 
 /// One validation, done.
@@ -25,7 +26,7 @@ struct Outcome {
   std::string missing = {};  ///< path of data that is not there: nothing was compared
 
   bool is_skipped() const { return !missing.empty(); }
-  bool is_met() const;
+  bool is_met() const;  ///< no bound is missed
 };
 
 /// Compares and judges. Throws ValidationError, ScenarioError, DeploymentError; missing data is an outcome.

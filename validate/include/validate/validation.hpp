@@ -49,6 +49,7 @@ struct Bound {
   std::string series;
   std::string error;  ///< an error_names(), or "differences"
   double limit = 0;  ///< a share (0.04 is 4 %), or a count
+  std::size_t pairs = 0;  ///< judged only where at least so many pairs were compared
   std::string where;  ///< FILE:LINE:COL, for messages
 };
 
