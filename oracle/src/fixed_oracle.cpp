@@ -64,17 +64,21 @@ double FixedOracle::step_seconds(const BatchShape& shape) const {
 bool FixedOracle::decode_run(const BatchShape& first, std::span<double> device_s, DecodeRun& run) const {
   run = {};
   host_.step(first, graphs_.mode(first), run.host);
+  const double gaps = first.empty() ? 0 : host_.gaps(graphs_.mode(first));
   BatchShape shape = first;
   for (double& seconds : device_s) {
-    seconds = step_seconds(shape);
+    seconds = DeviceTime{0, 0, 0, step_seconds(shape), gaps}.total();
     shape.decode_context += shape.decodes;
   }
   return true;
 }
 
 void FixedOracle::do_cost(const BatchShape& shape, DeviceState, StepCost& answer) const {
-  host_.step(shape, graphs_.mode(shape), answer.host);
-  if (!shape.empty()) answer.device.other = step_seconds(shape);
+  const GraphMode mode = graphs_.mode(shape);
+  host_.step(shape, mode, answer.host);
+  if (shape.empty()) return;
+  answer.device.other = step_seconds(shape);
+  answer.device.gaps = host_.gaps(mode);
 }
 
 }  // namespace dooly::oracle

@@ -9,13 +9,13 @@ namespace dooly::oracle {
 void LatencyOracle::reject(const StepCost& answer) {
   const DeviceTime& device = answer.device;
   const HostTime& host = answer.host;
-  throw OracleError(
-      fmt::format("the oracle answered a time that is negative, not a number or absurd; device seconds: token_ops {}, "
-                  "attention {}, "
-                  "collective {}, other {}; host seconds: schedule {}, launch {}, launch_lead {}, sample {}, update "
-                  "{}, delivery {}",
-                  device.token_ops, device.attention, device.collective, device.other, host.schedule, host.launch,
-                  host.launch_lead, host.sample, host.update, host.delivery));
+  throw OracleError(fmt::format(
+      "the oracle answered a time that is negative, not a number or absurd; device seconds: token_ops {}, "
+      "attention {}, "
+      "collective {}, other {}, gaps {}; host seconds: schedule {}, launch {}, launch_lead {}, sample {}, update "
+      "{}, delivery {}",
+      device.token_ops, device.attention, device.collective, device.other, device.gaps, host.schedule, host.launch,
+      host.launch_lead, host.sample, host.update, host.delivery));
 }
 
 }  // namespace dooly::oracle

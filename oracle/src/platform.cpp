@@ -48,6 +48,19 @@ constexpr std::array kTerms{
     DOOLY_TERM("lead_none", lead_none.fixed, "from the start of that launch to the first kernel"),
     DOOLY_TERM("lead_none_per_layer", lead_none.per_layer, "the same, more for every dense layer"),
     DOOLY_TERM("lead_none_per_moe_layer", lead_none.per_moe_layer, "the same, more for every layer of experts"),
+    DOOLY_TERM("gaps_full", gaps_full.fixed,
+               "what the device waits between the kernels of a step that is one CUDA graph"),
+    DOOLY_TERM("gaps_full_per_layer", gaps_full.per_layer, "the same, more for every dense layer"),
+    DOOLY_TERM("gaps_full_per_moe_layer", gaps_full.per_moe_layer, "the same, more for every layer of experts"),
+    DOOLY_TERM("gaps_piecewise", gaps_piecewise.fixed,
+               "what the device waits between the kernels of a step of graphs between attention calls"),
+    DOOLY_TERM("gaps_piecewise_per_layer", gaps_piecewise.per_layer, "the same, more for every dense layer"),
+    DOOLY_TERM("gaps_piecewise_per_moe_layer", gaps_piecewise.per_moe_layer,
+               "the same, more for every layer of experts"),
+    DOOLY_TERM("gaps_none", gaps_none.fixed,
+               "what the device waits between the kernels of a step launched kernel by kernel"),
+    DOOLY_TERM("gaps_none_per_layer", gaps_none.per_layer, "the same, more for every dense layer"),
+    DOOLY_TERM("gaps_none_per_moe_layer", gaps_none.per_moe_layer, "the same, more for every layer of experts"),
     DOOLY_TERM("sample", sample, "launching the sampler"),
     DOOLY_TERM("sample_per_request", sample_per_request, "the same, more for every request in the batch"),
     DOOLY_TERM("update", update, "processing a step's result"),
@@ -157,13 +170,14 @@ std::string_view default_platform(std::string_view gpu_name) {
 
 HostTimes::HostTimes(const Platform& platform, std::uint32_t dense_layers, std::uint32_t moe_layers)
     : platform_(platform) {
-  const auto bind = [&](const LaunchTerm& launch, const LaunchTerm& lead) {
+  const auto bind = [&](GraphMode mode, const LaunchTerm& launch, const LaunchTerm& lead, const LaunchTerm& gaps) {
     const double seconds = launch.seconds(dense_layers, moe_layers);
-    return Launch{seconds, std::min(seconds, lead.seconds(dense_layers, moe_layers))};
+    launch_[static_cast<int>(mode)] = {seconds, std::min(seconds, lead.seconds(dense_layers, moe_layers)),
+                                       gaps.seconds(dense_layers, moe_layers)};
   };
-  launch_[static_cast<int>(GraphMode::kFull)] = bind(platform.launch_full, platform.lead_full);
-  launch_[static_cast<int>(GraphMode::kPiecewise)] = bind(platform.launch_piecewise, platform.lead_piecewise);
-  launch_[static_cast<int>(GraphMode::kNone)] = bind(platform.launch_none, platform.lead_none);
+  bind(GraphMode::kFull, platform.launch_full, platform.lead_full, platform.gaps_full);
+  bind(GraphMode::kPiecewise, platform.launch_piecewise, platform.lead_piecewise, platform.gaps_piecewise);
+  bind(GraphMode::kNone, platform.launch_none, platform.lead_none, platform.gaps_none);
 }
 
 RequestCost HostTimes::request(std::uint32_t prompt_tokens) const {

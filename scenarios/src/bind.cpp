@@ -153,6 +153,7 @@ NodeGroup node_group(const Value& value) {
   made.gpu = value["gpu"].text;
   made.gpus = value["gpus"].count();
   made.nvlink_bytes_per_s = optional_number(value["nvlink"]);
+  made.nvlink_latency_s = optional_number(value["nvlink_latency"]);
   const Value& nics = value["nics"];
   made.nics = {nics["count"].is_set ? nics["count"].count() : made.gpus, nics["bandwidth"].number};
   return made;

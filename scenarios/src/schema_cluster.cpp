@@ -60,6 +60,11 @@ Object node_group_object() {
           integer("gpus", 1, 1024, "GPUs of a machine.").def("8"),
           bandwidth("nvlink", "Between a machine's GPUs, of one GPU and direction; default: the GPU's own.")
               .unset("default"),
+          time("nvlink_latency",
+               "Of one message between a machine's GPUs. Given, collectives take it and reach all of `nvlink`; else "
+               "both "
+               "are estimated.")
+              .unset("null"),
           object("nics", "nics", "Network cards of a machine.").def("{}"),
       },
   };

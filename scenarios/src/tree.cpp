@@ -254,6 +254,7 @@ class TreeWriter {
     Map map, nics;
     map.text("name", from.name).count("count", from.count).text("gpu", from.gpu).count("gpus", from.gpus);
     optional_bandwidth(map, "nvlink", from.nvlink_bytes_per_s);
+    optional_time(map, "nvlink_latency", from.nvlink_latency_s);
     nics.count("count", from.nics.count).bandwidth("bandwidth", from.nics.bytes_per_s);
     return map.put("nics", std::move(nics)).take();
   }

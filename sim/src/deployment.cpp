@@ -153,15 +153,43 @@ std::uint32_t routing_of(const scenario::ProfiledOracleSpec& spec) {
   return spec.routing == "power_law_1.01" ? 1 : spec.routing == "power_law_1.2" ? 2 : 0;
 }
 
+/// What one rank of a replica sends to the next through, and what collectives make of it.
+struct RankLink {
+  double bytes_per_s = 0;  ///< 0: the GPU's own link
+  oracle::Efficiency efficiency;
+};
+
+/// Over nodes a GPU has its share of the NICs. A latency that the scenario gives is that of a message within a node;
+/// collectives then reach the bandwidth beside it, and both replace the estimates.
+RankLink link_between_ranks(const scenario::Cluster& cluster, const scenario::NodeGroup& group,
+                            const PoolDeployment& pool) {
+  RankLink link{group.nvlink_bytes_per_s.value_or(0), {}};
+  const bool one_node = std::all_of(pool.places.begin(), pool.places.end(),
+                                    [](const scenario::ReplicaPlace& place) { return place.nodes == 1; });
+  if (one_node) {
+    if (group.nvlink_latency_s) {
+      link.efficiency.link = 1;
+      link.efficiency.pcie_factor = 1;
+      link.efficiency.one_shot_seconds = link.efficiency.ring_hop_seconds = *group.nvlink_latency_s;
+    }
+    return link;
+  }
+  const double nic = std::min(group.nics.bytes_per_s, cluster.fabric.link_bytes_per_s.value_or(group.nics.bytes_per_s));
+  const double own = link.bytes_per_s > 0 ? link.bytes_per_s : pool.gpu->link_bandwidth;
+  link.bytes_per_s = std::min(own, nic * static_cast<double>(group.nics.count) / static_cast<double>(group.gpus));
+  return link;
+}
+
 /// Who of the scenario's list comes first answers an operator; the roofline only if it is in the list.
 std::unique_ptr<oracle::LatencyOracle> make_profiled_oracle(const scenario::Scenario& scenario,
                                                             const scenario::Pool& spec, const PoolDeployment& pool,
-                                                            Formats formats, double link_bytes_per_s) {
+                                                            Formats formats, const RankLink& link) {
   oracle::CompileSettings settings;
   settings.max_num_batched_tokens = pool.engine.max_num_batched_tokens;
   settings.max_num_seqs = pool.engine.max_num_seqs;
   settings.capture_sizes = capture_sizes(spec, pool.engine);
-  settings.link_bandwidth = link_bytes_per_s;
+  settings.link_bandwidth = link.bytes_per_s;
+  settings.efficiency = link.efficiency;
   settings.use_roofline = false;
   std::vector<std::unique_ptr<oracle::SampleSource>> opened;
   std::vector<const oracle::SampleSource*> sources;
@@ -179,12 +207,12 @@ std::unique_ptr<oracle::LatencyOracle> make_profiled_oracle(const scenario::Scen
 
 std::unique_ptr<oracle::LatencyOracle> make_pool_oracle(const scenario::Scenario& scenario, const scenario::Pool& spec,
                                                         const PoolDeployment& pool, Formats formats,
-                                                        double link_bytes_per_s) {
+                                                        const RankLink& link) {
   const scenario::OracleSpec& first = scenario.oracles.front();  // every kind of this version answers every operator
   if (const auto* plugin = std::get_if<scenario::PluginOracleSpec>(&first))
     return make_plugin_oracle(*plugin, pool, formats);
   if (std::holds_alternative<scenario::ProfiledOracleSpec>(first))
-    return make_profiled_oracle(scenario, spec, pool, formats, link_bytes_per_s);
+    return make_profiled_oracle(scenario, spec, pool, formats, link);
   oracle::OracleParameters parameters;
   parameters.model = &pool.model;
   parameters.gpu = pool.gpu;
@@ -192,7 +220,8 @@ std::unique_ptr<oracle::LatencyOracle> make_pool_oracle(const scenario::Scenario
   parameters.roofline.execution = {pool.tensor_parallel, formats.dtype, formats.kv_dtype};
   parameters.roofline.max_num_batched_tokens = pool.engine.max_num_batched_tokens;
   parameters.roofline.max_num_seqs = pool.engine.max_num_seqs;
-  parameters.roofline.link_bandwidth = link_bytes_per_s;
+  parameters.roofline.link_bandwidth = link.bytes_per_s;
+  parameters.roofline.efficiency = link.efficiency;
   parameters.roofline.capture_sizes = capture_sizes(spec, pool.engine);
   if (const auto* fixed = std::get_if<scenario::FixedOracleSpec>(&first)) {
     parameters.fixed = {
@@ -200,19 +229,6 @@ std::unique_ptr<oracle::LatencyOracle> make_pool_oracle(const scenario::Scenario
     return oracle::make_oracle("fixed", parameters);
   }
   return oracle::make_oracle("roofline", parameters);
-}
-
-/// Bytes/s that one rank sends to the next in a ring over the replica's GPUs: over nodes a GPU has its share of the
-/// NICs. 0: the GPU's own link.
-double link_between_ranks(const scenario::Cluster& cluster, const scenario::NodeGroup& group,
-                          const PoolDeployment& pool) {
-  const double within = group.nvlink_bytes_per_s.value_or(0);
-  const bool one_node = std::all_of(pool.places.begin(), pool.places.end(),
-                                    [](const scenario::ReplicaPlace& place) { return place.nodes == 1; });
-  if (one_node) return within;
-  const double nic = std::min(group.nics.bytes_per_s, cluster.fabric.link_bytes_per_s.value_or(group.nics.bytes_per_s));
-  const double own = within > 0 ? within : pool.gpu->link_bandwidth;
-  return std::min(own, nic * static_cast<double>(group.nics.count) / static_cast<double>(group.gpus));
 }
 
 /// The sum behind the KV blocks; with given blocks only that the weights fit.

@@ -22,7 +22,7 @@ void RunListener::iteration(const replica::Batch& batch, double end_s) {
   row.token_ops_s = batch.cost.device.token_ops;
   row.attention_s = batch.cost.device.attention;
   row.collective_s = batch.cost.device.collective;
-  row.other_s = batch.cost.device.other;
+  row.other_s = batch.cost.device.other + batch.cost.device.gaps;
   row.schedule_s = batch.cost.host.schedule;
   row.launch_s = batch.cost.host.launch;
   row.sample_s = batch.cost.host.sample;

@@ -91,6 +91,16 @@ TEST(Platforms, LeadIsNeverLongerThanTheLaunch) {
   EXPECT_EQ(step_of(HostTimes(platform, 1, 0), equal_decodes(1, 1), GraphMode::kNone).launch_lead, 2);
 }
 
+TEST(Platforms, GapsFollowTheLayers) {
+  Platform platform;
+  set_platform_term(platform, "gaps_none", 4);
+  set_platform_term(platform, "gaps_none_per_layer", 0.5);
+  set_platform_term(platform, "gaps_none_per_moe_layer", 0.25);
+  const HostTimes host(platform, 6, 8);
+  EXPECT_DOUBLE_EQ(host.gaps(GraphMode::kNone), 4 + 3 + 2);
+  EXPECT_EQ(host.gaps(GraphMode::kFull), 0);
+}
+
 TEST(Platforms, NoneIsZeroAndBareMetalIsFasterThanTheVm) {
   const Platform none = find_platform("none");
   const Platform metal = find_platform("bare-metal");

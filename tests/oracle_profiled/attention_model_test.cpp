@@ -115,17 +115,51 @@ TEST(AttentionModel, MixedSamplesGiveTheWeightsAndResiduals) {
 
 TEST(AttentionModel, SkewCostsWhatTwoContextSamplesSay) {
   std::vector<Sample> samples = lawful();
-  for (const std::uint64_t n : {2, 8, 32}) {
-    // Half of them at 100, half at 4,000: mean 2,050, deviation 1,950.
-    samples.push_back(sample({0, 0, 0, n, 100, n / 2, 4000}, decode_law(n, 2050) * (1 + 0.2 * 1950 / 2051)));
-    samples.push_back(sample({0, 0, 0, n, 1000, n / 2, 2000}, decode_law(n, 1500) * (1 + 0.2 * 500 / 1501)));
+  // A quarter at 4,000, the rest at 400: mean 1,300, deviation 900 √3; or at 2,000 and 1,000: 1,250 and 250 √3. They
+  // cost 0.4 of the coefficient of variation at 8 sequences, 0.2 at 32. As many long ones as others are another matter.
+  const double wide = 900 * std::sqrt(3) / 1301, narrow = 250 * std::sqrt(3) / 1251;
+  for (const std::uint64_t n : {8, 32}) {
+    const double slope = n == 8 ? 0.4 : 0.2;
+    samples.push_back(sample({0, 0, 0, n, 400, n / 4, 4000}, decode_law(n, 1300) * (1 + slope * wide)));
+    samples.push_back(sample({0, 0, 0, n, 1000, n / 4, 2000}, decode_law(n, 1250) * (1 + slope * narrow)));
+    samples.push_back(sample({0, 0, 0, n, 100, n / 2, 4000}, decode_law(n, 2050)));
   }
   const AttentionModel model(samples, full(), kLimits);
-  BatchShape shape = decodes(16, 2050);
-  const double even = ask(model, shape).seconds;
-  shape.decode_context_squares = 8 * (100 * 100 + 4000 * 4000);
-  EXPECT_NEAR(ask(model, shape).seconds / even, 1 + 0.2 * 1950 / 2051, 1e-3);
-  EXPECT_DOUBLE_EQ(ask(model, shape).seconds, model.decode_seconds(shape));
+  for (const std::uint32_t n : {4u, 8u, 20u, 32u, 64u}) {
+    const double slope = n <= 8 ? 0.4 : n == 20 ? 0.3 : 0.2;
+    BatchShape shape = decodes(n, 1300);
+    const double even = ask(model, shape).seconds;
+    shape.decode_context_squares = n / 4 * (3 * 400 * 400 + 4000 * 4000);
+    EXPECT_NEAR(ask(model, shape).seconds / even, 1 + slope * wide, 2e-3) << n;
+    EXPECT_DOUBLE_EQ(ask(model, shape).seconds, model.decode_seconds(shape)) << n;
+  }
+}
+
+TEST(AttentionModel, SkewBesideChunksIsItsOwn) {
+  std::vector<Sample> samples = lawful();
+  for (const std::uint64_t q : {16, 128, 1024})
+    for (const std::uint64_t n : {8, 32})
+      for (const std::uint64_t c : {15, 127, 1023, 8191})
+        samples.push_back(sample({1, q, 0, n, c}, prefill_law(1, q, 0) + decode_law(n, c)));
+  const double cv = 900 * std::sqrt(3) / 1301;
+  for (const std::uint64_t n : {8, 32})
+    for (const std::uint64_t q : {16, 1024})
+      samples.push_back(
+          sample({1, q, 0, n, 400, n / 4, 4000}, prefill_law(1, q, 0) + decode_law(n, 1300) * (1 + 0.5 * cv)));
+  const AttentionModel model(samples, full(), kLimits);
+  BatchShape shape = decodes(16, 1300);
+  const double even = ask(model, shape, {{128, 0}}).seconds;
+  const double alone = ask(model, shape).seconds;
+  shape.decode_context_squares = 4 * (3 * 400 * 400 + 4000 * 4000);
+  EXPECT_NEAR(ask(model, shape, {{128, 0}}).seconds, even + alone * 0.5 * cv, even * 2e-3);
+  EXPECT_DOUBLE_EQ(ask(model, shape).seconds, alone);  // nothing was measured of decodes alone
+}
+
+TEST(AttentionModel, ChunksOfOneTokenAreDecodes) {
+  const AttentionModel model(lawful(), full(), kLimits);
+  EXPECT_DOUBLE_EQ(ask(model, decodes(7, 1023), {{1, 1023}}).seconds, ask(model, decodes(8, 1023)).seconds);
+  EXPECT_DOUBLE_EQ(ask(model, decodes(7, 1023), {{128, 0}, {1, 1023}}).seconds,
+                   ask(model, decodes(8, 1023), {{128, 0}}).seconds);
 }
 
 TEST(AttentionModel, WindowsEndTheGrowth) {

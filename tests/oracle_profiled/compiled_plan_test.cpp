@@ -200,7 +200,7 @@ TEST(ProfiledOracle, SustainedClockSlowsComputingAlone) {
 TEST(FitFigures, AreThoseOfTheFit) {
   // The middle point is predicted as 3e-5 and measured as 4e-5.
   const FitFigures linear = fit_figures(
-      linear_key(kTypes, 64, 96), {sample({100}, 2e-5), sample({200}, 4e-5), sample({300}, 4e-5)}, test::slow_gpu());
+      linear_key(kTypes, 64, 96), {sample({96}, 2e-5), sample({192}, 4e-5), sample({288}, 4e-5)}, test::slow_gpu());
   EXPECT_EQ(linear.points, 3u);
   EXPECT_NEAR(linear.fold_error, 0.25, 1e-9);
   const test::HandMadeSource source = small_source();

@@ -87,6 +87,19 @@ TEST(WorkCurve, FoldErrorIsThatOfLeftOutPoints) {
   EXPECT_EQ(WorkCurve({{10, 10}, {20, 20}}, work).fold_error(), 0);
 }
 
+TEST(WorkCurve, StepsWhereTheTileBegins) {
+  RowWork work;
+  work.compute_per_row = 1;
+  work.tile = 16;
+  const WorkCurve curve({{640, 10}, {656, 20}, {700, 24}, {1024, 30}}, work);
+  EXPECT_DOUBLE_EQ(curve.at(640).seconds, 10);
+  EXPECT_DOUBLE_EQ(curve.at(641).seconds, 20);
+  EXPECT_DOUBLE_EQ(curve.at(655).seconds, 20);
+  EXPECT_DOUBLE_EQ(curve.at(699).seconds, 24) << "not beyond the next point";
+  EXPECT_DOUBLE_EQ(curve.at(705).seconds, curve.at(720).seconds);
+  EXPECT_LT(curve.at(720).seconds, curve.at(721).seconds);
+}
+
 TEST(WorkCurve, IsMonotonePositiveAndContinuous) {
   std::mt19937 random(7);
   std::uniform_real_distribution<double> time(1, 1000), where(1, 5000);

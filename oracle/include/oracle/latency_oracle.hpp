@@ -61,12 +61,12 @@ class LatencyOracle {
   virtual void do_cost(const BatchShape& shape, DeviceState state, StepCost& answer) const = 0;
   static void check(const StepCost& answer) {
     const double sum = answer.device.token_ops + answer.device.attention + answer.device.collective +
-                       answer.device.other + answer.host.schedule + answer.host.launch + answer.host.launch_lead +
-                       answer.host.sample + answer.host.update + answer.host.delivery;
+                       answer.device.other + answer.device.gaps + answer.host.schedule + answer.host.launch +
+                       answer.host.launch_lead + answer.host.sample + answer.host.update + answer.host.delivery;
     const bool sane = answer.device.token_ops >= 0 && answer.device.attention >= 0 && answer.device.collective >= 0 &&
-                      answer.device.other >= 0 && answer.host.schedule >= 0 && answer.host.launch >= 0 &&
-                      answer.host.launch_lead >= 0 && answer.host.sample >= 0 && answer.host.update >= 0 &&
-                      answer.host.delivery >= 0 && sum < 1e9;
+                      answer.device.other >= 0 && answer.device.gaps >= 0 && answer.host.schedule >= 0 &&
+                      answer.host.launch >= 0 && answer.host.launch_lead >= 0 && answer.host.sample >= 0 &&
+                      answer.host.update >= 0 && answer.host.delivery >= 0 && sum < 1e9;
     if (!sane) reject(answer);  // NaN fails every comparison
   }
   [[noreturn]] static void reject(const StepCost& answer);

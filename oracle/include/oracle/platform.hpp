@@ -36,6 +36,7 @@ struct Platform {
   double sample = 0, sample_per_request = 0;
   LaunchTerm launch_full, launch_piecewise, launch_none;
   LaunchTerm lead_full, lead_piecewise, lead_none;
+  LaunchTerm gaps_full, gaps_piecewise, gaps_none;
   double delivery = 0, delivery_per_request = 0;
   double delivery_single = 0;  ///< delivery of a step that yields one token
   double input = 0, input_per_1000_tokens = 0;
@@ -92,12 +93,15 @@ class HostTimes {
       host.delivery = platform_.delivery_single;
     }
   }
+  /// What the device waits between the kernels of a step: part of its device time.
+  double gaps(GraphMode mode) const { return launch_[static_cast<int>(mode)].gaps; }
   RequestCost request(std::uint32_t prompt_tokens) const;
 
  private:
   struct Launch {
     double launch = 0;
     double lead = 0;
+    double gaps = 0;
   };
   Launch launch_[3];  // by GraphMode
   Platform platform_;

@@ -10,7 +10,8 @@ struct DeviceTime {
   double attention = 0;
   double collective = 0;
   double other = 0;
-  double total() const { return token_ops + attention + collective + other; }
+  double gaps = 0;        ///< between kernels: the platform's, not an operator's
+  double total() const { return token_ops + attention + collective + gaps + other; }
 };
 
 /// Host time of one iteration, seconds, in the order in which the engine spends it.

@@ -65,6 +65,13 @@ ChunkSums ChunkSums::of(const BatchShape& shape) {
   ChunkSums sums;
   sums.count = static_cast<double>(shape.prefills.size());
   for (const PrefillChunk& chunk : shape.prefills) {
+    if (chunk.query == 1) {
+      ++sums.single;
+      sums.single_context += chunk.context;
+      sums.single_context_squares += std::uint64_t{chunk.context} * chunk.context;
+      --sums.count;
+      continue;
+    }
     const double q = chunk.query, c = chunk.context;
     sums.query += q;
     sums.query_squares += q * q;
@@ -89,32 +96,9 @@ AttentionModel::AttentionModel(const std::vector<Sample>& samples, const Attenti
   }
   decode_.fit(decodes, work_, limits.max_decodes, limits.max_context);
   prefill_.fit(prefills, work_);
-  fit_skew(samples);
   fit_mixed(samples);
-  needs_squares_ = work_.kind != AttentionKind::kFull || skew_[0] > 0 || skew_[1] > 0;
-}
-
-/// How much longer two-context batches take than the surface says for their mean: by the coefficient of variation, and
-/// by that divided by the number of sequences (few of them leave the longest alone on the device).
-void AttentionModel::fit_skew(const std::vector<Sample>& samples) {
-  std::vector<double> features, targets;
-  for (const Sample& s : samples) {
-    if (s.status != SampleStatus::kOk || !(s.median_s > 0) || s.point[kPrefills] > 0 || !is_skewed(s)) continue;
-    const double n = number(s, kDecodes), many = number(s, kLong);
-    const double few = n - many;
-    const double mean = (few * number(s, kMost) + many * number(s, kLongContext)) / n;
-    const double squares =
-        (few * number(s, kMost) * number(s, kMost) + many * number(s, kLongContext) * number(s, kLongContext)) / n;
-    const double even = decode_.seconds(n, work_.attended(mean));
-    const double cv = std::sqrt(std::max(0.0, squares - mean * mean)) / (mean + 1);
-    const double excess = s.median_s / even - 1;
-    if (!(cv > 0) || !(excess > 0)) continue;
-    features.insert(features.end(), {cv * 1e3, cv / n * 1e3});
-    targets.push_back(excess * 1e3);
-  }
-  if (targets.size() < 4) return;
-  const std::vector<double> fitted = fit_non_negative(features, targets);
-  std::copy(fitted.begin(), fitted.end(), skew_);
+  fit_skew(samples, limits.max_decodes);
+  needs_squares_ = work_.kind != AttentionKind::kFull || !skew_.empty() || !mixed_skew_.empty();
 }
 
 void AttentionModel::fit_mixed(const std::vector<Sample>& samples) {
@@ -133,6 +117,36 @@ void AttentionModel::fit_mixed(const std::vector<Sample>& samples) {
   mixed_.fit(points);
 }
 
+/// How much longer two-context batches take than equal ones of their mean. Served batches are many usual contexts and a
+/// few long ones, so samples in which the long ones are a minority count; the reverse costs less at the same variation.
+void AttentionModel::fit_skew(const std::vector<Sample>& samples, std::uint32_t max_decodes) {
+  constexpr double kMinority = 0.3;
+  std::vector<SkewCurve::Point> alone, beside;
+  for (const Sample& s : samples) {
+    if (s.status != SampleStatus::kOk || !(s.median_s > 0) || !is_skewed(s)) continue;
+    const double n = number(s, kDecodes), many = number(s, kLong);
+    if (many > kMinority * n) continue;
+    const double few = n - many;
+    const double mean = (few * number(s, kMost) + many * number(s, kLongContext)) / n;
+    const double squares =
+        (few * number(s, kMost) * number(s, kMost) + many * number(s, kLongContext) * number(s, kLongContext)) / n;
+    const double cv = std::sqrt(std::max(0.0, squares - mean * mean)) / (mean + 1);
+    const double attended = work_.attended(mean);
+    const double decode = decode_.seconds(n, attended);
+    if (s.point[kPrefills] == 0) {
+      alone.push_back({n, cv, s.median_s / decode - 1});
+    } else if (mixed_.is_measured()) {
+      const PrefillSurface::Batch batch =
+          prefill_.batch_of(number(s, kPrefills), number(s, kQuery), number(s, kContext));
+      const double even =
+          mixed_.seconds(prefill_.at(batch).seconds, decode, {batch.query_sum, batch.context, n, attended});
+      beside.push_back({n, cv, (s.median_s - even) / decode});
+    }
+  }
+  skew_.fit(alone, max_decodes);
+  mixed_skew_.fit(beside, max_decodes);
+}
+
 /// For windows Scarf's bound, as in decode_attended(): exact if all contexts are equal.
 AttentionModel::DecodeMean AttentionModel::mean_of_unequal(const BatchShape& shape, double n, double mean) const {
   const double context = mean - 1;
@@ -144,8 +158,7 @@ AttentionModel::DecodeMean AttentionModel::mean_of_unequal(const BatchShape& sha
     op.window = static_cast<std::uint32_t>(std::max(1.0, work_.window));
     attended = decode_attended(op, shape) / n;
   }
-  const double cv = std::sqrt(variance) / mean;
-  return {n, attended, 1 + cv * (skew_[0] + skew_[1] / n)};
+  return {n, attended, std::sqrt(variance) / mean};
 }
 
 PrefillSurface::Batch AttentionModel::prefill_batch(const BatchShape& shape, const ChunkSums& chunks) const {
@@ -157,9 +170,11 @@ PrefillSurface::Batch AttentionModel::prefill_batch(const BatchShape& shape, con
   if (work_.kind == AttentionKind::kFull) {
     batch.pair_sum = chunks.query_context + (chunks.query_squares + chunks.query) / 2;
     batch.longest_kv = chunks.longest;
-    for (const PrefillChunk& chunk : shape.prefills) batch.kv_sum += double(chunk.context) + chunk.query;
+    for (const PrefillChunk& chunk : shape.prefills)
+      if (chunk.query > 1) batch.kv_sum += double(chunk.context) + chunk.query;
   } else {
     for (const PrefillChunk& chunk : shape.prefills) {
+      if (chunk.query == 1) continue;
       const double kv = work_.kv_tokens(chunk.query, chunk.context);
       batch.pair_sum += work_.pairs(chunk.query, chunk.context);
       batch.longest_kv = std::max(batch.longest_kv, kv);
@@ -169,31 +184,35 @@ PrefillSurface::Batch AttentionModel::prefill_batch(const BatchShape& shape, con
   return batch;
 }
 
-AttentionModel::Result AttentionModel::at(const BatchShape& shape, const ChunkSums& chunks, double slowdown) const {
+AttentionModel::Result AttentionModel::of_decodes(const BatchShape& shape) const {
+  Result result{0, 0, 0, Origin::kMeasured, 0};
+  if (shape.decodes == 0) return result;
+  const DecodeMean mean = mean_of(shape);
+  const Answer decode = decode_.at(mean.decodes, mean.attended);
+  const double factor = skew_factor(mean);
+  result.seconds = decode.seconds * factor;
+  result.origin = factor > 1 ? worse(decode.origin, Origin::kInterpolated) : decode.origin;
+  result.error = result.origin == Origin::kInterpolated ? std::max(decode.error, decode_.fold_error()) : decode.error;
+  result.compute_seconds = mean.decodes * mean.attended * work_.decode_pair_s;
+  return result;
+}
+
+AttentionModel::Result AttentionModel::at(const BatchShape& batch_shape, const ChunkSums& chunks,
+                                          double slowdown) const {
+  BatchShape shape = batch_shape;
+  shape.decodes += chunks.single;
+  shape.decode_context += chunks.single_context;
+  shape.decode_context_squares += chunks.single_context_squares;
+  const Result decode = of_decodes(shape);
+  if (chunks.query <= 0) return decode;
   Result result;
-  Answer decode{0, Origin::kMeasured, 0};
-  DecodeMean mean{0, 0, 1};
-  if (shape.decodes > 0) {
-    mean = mean_of(shape);
-    decode = decode_.at(mean.decodes, mean.attended);
-    decode.seconds *= mean.skew;
-    if (mean.skew > 1) decode.origin = worse(decode.origin, Origin::kInterpolated);
-    if (decode.origin == Origin::kInterpolated) decode.error = std::max(decode.error, decode_.fold_error());
-    result.compute_seconds = mean.decodes * mean.attended * work_.decode_pair_s;
-  }
-  if (chunks.query <= 0) {
-    result.seconds = decode.seconds;
-    result.origin = decode.origin;
-    result.error = decode.error;
-    return result;
-  }
   const PrefillSurface::Batch batch = prefill_batch(shape, chunks);
   const Answer prefill = prefill_.at(batch);
   const double computing = batch.pair_sum * work_.pair_s;
   const double reading = batch.kv_sum * work_.token_s + work_.kernel_s;
   const double factor = std::max(computing * slowdown, reading) / std::max(computing, reading);
   result.clock_seconds = prefill.seconds * (factor - 1);
-  result.compute_seconds += computing;
+  result.compute_seconds = decode.compute_seconds + computing;
   if (shape.decodes == 0) {
     result.seconds = prefill.seconds;
     result.origin = prefill.origin;
@@ -208,8 +227,11 @@ AttentionModel::Result AttentionModel::at(const BatchShape& shape, const ChunkSu
     if (result.origin == Origin::kMeasured) result.origin = Origin::kInterpolated;
     return result;
   }
+  const DecodeMean mean = mean_of(shape);
+  const double even = decode_.seconds(mean.decodes, mean.attended);
+  const SkewCurve& skew = mixed_skew_.empty() ? skew_ : mixed_skew_;
   const std::array<double, 4> where{batch.query_sum, batch.context, mean.decodes, mean.attended};
-  result.seconds = mixed_.seconds(prefill.seconds, decode.seconds, where);
+  result.seconds = mixed_.seconds(prefill.seconds, even, where) + even * mean.cv * skew.slope(mean.decodes);
   result.origin = mixed_.covers(where) ? Origin::kInterpolated : Origin::kExtrapolated;
   result.error = result.origin == Origin::kInterpolated
                      ? mixed_.fold_error()

@@ -173,7 +173,7 @@ void CompiledPlan::cost(const BatchShape& shape, DeviceState state, StepCost& an
 }
 
 /// The same additions as cost(), in the same order.
-bool CompiledPlan::decode_run(const BatchShape& first, std::span<double> device_s,
+bool CompiledPlan::decode_run(const BatchShape& first, double gaps_s, std::span<double> device_s,
                               LatencyOracle::DecodeRun& run) const {
   const std::uint32_t n = first.decodes;
   if (n == 0 || !first.prefills.empty() || first.logits_rows != n || n >= token_table_.size() ||
@@ -198,7 +198,7 @@ bool CompiledPlan::decode_run(const BatchShape& first, std::span<double> device_
       shape.decode_context += n;
     }
   }
-  for (double& seconds : steps) seconds = DeviceTime{rows.token_ops, seconds, rows.collective, 0}.total();
+  for (double& seconds : steps) seconds = DeviceTime{rows.token_ops, seconds, rows.collective, 0, gaps_s}.total();
   return true;
 }
 

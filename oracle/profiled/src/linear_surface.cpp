@@ -37,8 +37,10 @@ RowWork linear_work(const OperatorKey& key, double k, double n, const Gpu& gpu, 
   const auto dtype = [&](std::size_t i) {
     return key_dtype(key.dtypes.empty() ? "bfloat16" : key.dtypes[std::min(i, key.dtypes.size() - 1)]);
   };
-  return row_work(gpu, efficiency, dtype(1), 2 * k * n, k * n * bytes_per_element(dtype(1)),
-                  k * bytes_per_element(dtype(0)) + n * bytes_per_element(dtype(2)));
+  RowWork work = row_work(gpu, efficiency, dtype(1), 2 * k * n, k * n * bytes_per_element(dtype(1)),
+                          k * bytes_per_element(dtype(0)) + n * bytes_per_element(dtype(2)));
+  work.tile = kLinearTile;
+  return work;
 }
 
 LinearSurface::LinearSurface(const std::vector<SampleSet>& sets, const OperatorKey& like, const Gpu& gpu,

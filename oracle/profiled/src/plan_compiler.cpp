@@ -129,6 +129,7 @@ RowWork PlanCompiler::work_of(const PlanEntry& entry) const {
   if (key.kind == "linear" && entry.flops_per_token == 0)
     return linear_work(key, dim(key, 0), dim(key, 1), gpu_, efficiency);
   RowWork work = row_work(gpu_, efficiency, compute, entry.flops_per_token, entry.weight_bytes, entry.bytes_per_token);
+  if (key.kind == "linear") work.tile = kLinearTile;
   if (entry.binding == Binding::kExperts) {
     work.experts = all_experts(key);
     work.experts_per_token = std::min(dim(key, 3), work.experts);

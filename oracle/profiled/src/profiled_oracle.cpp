@@ -28,13 +28,16 @@ ProfiledOracle::ProfiledOracle(const StepPlan& plan, std::span<const SampleSourc
 
 bool ProfiledOracle::decode_run(const BatchShape& first, std::span<double> device_s, DecodeRun& run) const {
   run = {};
-  if (!plan_.decode_run(first, device_s, run)) return false;
-  host_.step(first, plan_.graphs().mode(first), run.host);
+  const GraphMode mode = plan_.graphs().mode(first);
+  if (!plan_.decode_run(first, host_.gaps(mode), device_s, run)) return false;
+  host_.step(first, mode, run.host);
   return true;
 }
 
 void ProfiledOracle::do_cost(const BatchShape& shape, DeviceState state, StepCost& answer) const {
-  host_.step(shape, plan_.graphs().mode(shape), answer.host);
+  const GraphMode mode = plan_.graphs().mode(shape);
+  host_.step(shape, mode, answer.host);
+  answer.device.gaps = shape.empty() ? 0 : host_.gaps(mode);
   plan_.cost(shape, state, answer);
 }
 

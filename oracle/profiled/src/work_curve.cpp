@@ -84,7 +84,8 @@ Answer WorkCurve::at(double x) const {
     return {above->seconds, Origin::kMeasured, raised};
   }
   if (above != points_.begin() && above != points_.end()) {
-    return {between(static_cast<std::size_t>(above - points_.begin()), x), worse(best_, Origin::kInterpolated),
+    const double rows = work_.tile > 1 ? std::min(std::ceil(x / work_.tile) * work_.tile, above->x) : x;
+    return {between(static_cast<std::size_t>(above - points_.begin()), rows), worse(best_, Origin::kInterpolated),
             fold_error_};
   }
   const Point& near = above == points_.end() ? points_.back() : points_.front();

@@ -33,6 +33,7 @@ struct NodeGroup {
   std::string gpu;  ///< a name of the GPU table
   std::uint64_t gpus = 8;
   std::optional<double> nvlink_bytes_per_s;  ///< of one GPU and direction; unset: the GPU table's
+  std::optional<double> nvlink_latency_s;  ///< of one message; set: collectives reach the bandwidth above in full
   Nics nics;
   bool operator==(const NodeGroup&) const = default;
 };

@@ -9,6 +9,7 @@
 #include "oracle_profiled/decode_surface.hpp"
 #include "oracle_profiled/mixed_surface.hpp"
 #include "oracle_profiled/prefill_surface.hpp"
+#include "oracle_profiled/skew_curve.hpp"
 
 #include <vector>
 
@@ -17,15 +18,19 @@ namespace dooly::oracle {
 /// What one attention operator does, from its key: a roofline, and the measure of its work.
 AttentionRoofline attention_roofline(const OperatorKey& key, const Gpu& gpu, const Efficiency& efficiency);
 
-/// Sums over a batch's prefill chunks; full attention needs nothing else of them. One pass over the chunks.
+/// Sums over a batch's prefill chunks; full attention needs nothing else of them. One pass over the chunks. A chunk of
+/// one token is a decode to the kernels: it counts apart.
 struct ChunkSums {
   double count = 0, query = 0, query_squares = 0, query_context = 0, longest = 0;
+  std::uint32_t single = 0;                                 ///< chunks of one token
+  std::uint64_t single_context = 0, single_context_squares = 0;
   static ChunkSums of(const BatchShape& shape);
 };
 
 /// Time of one attention operator by the composition of the batch:
-/// - decodes: a surface over (sequences, mean of the tokens they attend to), times 1 + skew, where the skew follows the
-///   coefficient of variation of the contexts and is fitted on samples with two contexts;
+/// - decodes: a surface over (sequences, mean of the tokens they attend to); unequal contexts cost the coefficient of
+///   variation times a slope by sequences more, fitted on samples with two contexts, one curve for decodes alone and
+///   one for decodes beside chunks (they run in different kernels);
 /// - prefill chunks: work features (FLOPs, query tokens, KV tokens, longest) fitted by non-negative least squares,
 ///   times residuals interpolated over (chunks, query) and (context, query). Unequal chunks count as equal ones with
 ///   the same sums of query, of FLOPs and of KV;
@@ -53,7 +58,7 @@ class AttentionModel {
   /// A batch of decodes alone, seconds() of at(): the simulator's innermost question.
   double decode_seconds(const BatchShape& shape) const {
     const DecodeMean mean = mean_of(shape);
-    return decode_.seconds(mean.decodes, mean.attended) * mean.skew;
+    return decode_.seconds(mean.decodes, mean.attended) * skew_factor(mean);
   }
   /// decode_seconds() of one step after the other, the contexts growing; bit-equal.
   class Walk {
@@ -63,7 +68,7 @@ class AttentionModel {
           walk_(model.decode_, first.decodes, model.mean_of(first).attended) {}
     double seconds(const BatchShape& shape) {
       const DecodeMean mean = model_->mean_of(shape);
-      return walk_.seconds(mean.attended) * mean.skew;
+      return walk_.seconds(mean.attended) * model_->skew_factor(mean);
     }
 
    private:
@@ -78,26 +83,28 @@ class AttentionModel {
   double fold_error() const;
 
  private:
-  /// The batch's decodes as so many equal ones, and what their inequality costs.
+  /// The batch's decodes as so many equal ones, and how unequal they are.
   struct DecodeMean {
-    double decodes, attended, skew;
+    double decodes, attended, cv;
   };
+  double skew_factor(const DecodeMean& mean) const { return 1 + mean.cv * skew_.slope(mean.decodes); }
   DecodeMean mean_of(const BatchShape& shape) const {
     const double n = shape.decodes;
     const double mean = static_cast<double>(shape.decode_context + shape.decodes) / n;
-    if (!needs_squares_) return {n, mean, 1};
+    if (!needs_squares_) return {n, mean, 0};
     return mean_of_unequal(shape, n, mean);
   }
   DecodeMean mean_of_unequal(const BatchShape& shape, double n, double mean) const;
   PrefillSurface::Batch prefill_batch(const BatchShape& shape, const ChunkSums& chunks) const;
-  void fit_skew(const std::vector<Sample>& samples);
   void fit_mixed(const std::vector<Sample>& samples);
+  void fit_skew(const std::vector<Sample>& samples, std::uint32_t max_decodes);
+  Result of_decodes(const BatchShape& shape) const;
 
   AttentionRoofline work_;
   DecodeSurface decode_;
   PrefillSurface prefill_;
   MixedSurface mixed_;
-  double skew_[2] = {0, 0};  // of the coefficient of variation; of it ÷ sequences
+  SkewCurve skew_, mixed_skew_;  // of decodes alone, of decodes beside chunks
   bool needs_squares_ = false;
   std::size_t points_ = 0;
 };

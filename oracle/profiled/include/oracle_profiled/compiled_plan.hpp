@@ -50,10 +50,11 @@ class CompiledPlan {
   CompiledPlan(const StepPlan& plan, std::span<const SampleSource* const> sources, const Gpu& gpu,
                const CompileSettings& settings);
 
-  /// Device time, provenance and stated error; leaves host times alone.
+  /// Device time, provenance and stated error; leaves host times alone, and takes `answer.device.gaps` as given.
   void cost(const BatchShape& shape, DeviceState state, StepCost& answer) const;
-  /// LatencyOracle::decode_run() without host times.
-  bool decode_run(const BatchShape& first, std::span<double> device_s, LatencyOracle::DecodeRun& run) const;
+  /// LatencyOracle::decode_run() without host times; `gaps_s` of each step.
+  bool decode_run(const BatchShape& first, double gaps_s, std::span<double> device_s,
+                  LatencyOracle::DecodeRun& run) const;
 
   const std::vector<OperatorAnswer>& operators() const { return answers_; }
   const CudaGraphs& graphs() const { return graphs_; }

@@ -14,6 +14,7 @@ struct RowWork {
   double fixed = 0;  ///< seconds: kernel start
   std::uint32_t experts = 0;  ///< more than 0: weights are read as far as tokens hit them
   std::uint32_t experts_per_token = 0;
+  double tile = 1;  ///< rows that a matrix kernel computes at once at least: times are those of the next multiple
 
   double compute(double rows) const { return compute_per_row * rows; }
   double memory(double rows) const { return memory_fixed * weight_share(rows) + memory_per_row * rows; }
@@ -22,6 +23,9 @@ struct RowWork {
   double clock_factor(double rows, double slowdown) const;
   double weight_share(double rows) const;
 };
+
+/// Least number of rows that matrix kernels of tensor cores step by.
+inline constexpr double kLinearTile = 16;
 
 /// Of an operator with these figures, as the roofline oracle counts it.
 RowWork row_work(const Gpu& gpu, const Efficiency& efficiency, DType compute, double flops_per_row, double weight_bytes,

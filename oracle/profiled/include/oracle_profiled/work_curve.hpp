@@ -10,7 +10,8 @@ namespace dooly::oracle {
 /// Time of an operator by one coordinate (tokens, rows, bytes).
 /// - At a measured point: the measured time (made monotone: where measured times fall, neighbours are averaged).
 /// - Between two points: linear in the work between them, so a measured tile step stays a step and the knee from
-///   memory to computing stays a knee. No curve is laid through the points.
+///   memory to computing stays a knee. No curve is laid through the points. Rows count up to the next multiple of
+///   `work.tile`, but not beyond the next point: between points a tile apart a step is where the tile begins.
 /// - Beyond them: the roofline, scaled to the nearest point; labelled extrapolated. Below one of several points never
 ///   more than at it.
 /// One point is enough: all else is then extrapolated. Never negative, monotone.
