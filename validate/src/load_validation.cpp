@@ -105,9 +105,16 @@ class Loader {
     if (!node.is_map() || node.members.empty()) return reader_.refuse(node, "scenario", "must be a path or a scenario");
     validation_.scenario.file = path_;
     const auto first = static_cast<std::size_t>(node.members.front().mark.line);
-    if (first == 1 || text_.find('{') < text_.find("scenario:"))
+    if (character_at(node.mark) == '{')
       return reader_.refuse(node, "scenario", "must be written over several lines, one key each");
     validation_.scenario.text = block_from(first, static_cast<std::size_t>(node.members.front().mark.column - 1));
+  }
+
+  char character_at(const scenario::Mark& mark) const {
+    std::size_t line = 0;
+    for (int number = 1; number < mark.line; ++number) line = text_.find('\n', line) + 1;
+    const std::size_t at = line + static_cast<std::size_t>(mark.column - 1);
+    return at < text_.size() ? text_[at] : '\0';
   }
 
   /// The lines from `first` on that are indented by at least `indent`, at their places.
