@@ -3,6 +3,7 @@
 
 #include "results/errors.hpp"
 #include "validate/outcome.hpp"
+#include "validate/sensitivity.hpp"
 
 #include <fmt/format.h>
 
@@ -20,6 +21,7 @@ struct ValidateArguments {
   std::vector<std::string> files;
   std::optional<std::string> out, format;
   bool pairs = false;
+  bool sensitivity = false;
 };
 
 /// All files are read and checked before anything is run.
@@ -71,7 +73,26 @@ validate::Outcome run_one(const validate::Validation& validation, validate::Work
   }
 }
 
+constexpr double kSensitivityChange = 0.05;
+
+ExitCode show_sensitivity(const ValidateArguments& arguments, Terminal& terminal) {
+  if (arguments.out || arguments.format == "json" || arguments.pairs)
+    throw UsageError("--sensitivity: prints one table; --out, --pairs and --format json do not go with it");
+  validate::Workbench workbench([&](const std::string& line) { terminal.note(line); });
+  for (const validate::Validation& validation : load_all(arguments.files)) {
+    try {
+      terminal.print(sensitivity_text(validation, sensitivity(validation, workbench, kSensitivityChange)));
+    } catch (const validate::ValidationError& error) {
+      throw UsageError(error.what());
+    } catch (const validate::MissingData& error) {
+      throw UsageError(error.what());
+    }
+  }
+  return ExitCode::kDone;
+}
+
 ExitCode run(const ValidateArguments& arguments, Terminal& terminal) {
+  if (arguments.sensitivity) return show_sensitivity(arguments, terminal);
   const std::vector<validate::Validation> validations = load_all(arguments.files);
   const bool as_json = arguments.format == "json";
   validate::Workbench workbench([&](const std::string& line) { terminal.note(line); });
@@ -101,8 +122,10 @@ Command validate_command() {
       "none of the files could be judged because their data are not there.\n";
   command.arguments = {{"FILE.yaml", "what to compare, and within which bounds", &arguments->files}};
   command.options = {{"--out", "DIR", "writes NAME.json (with all pairs) and NAME.svg of every file", &arguments->out},
-                     {"--format", "FORMAT", "text or json", &arguments->format, {"text", "json"}},
-                     {"--pairs", "", "with --format json: every measured and predicted value", &arguments->pairs}};
+                     {"--format", "FORMAT", "text or json (a line a file)", &arguments->format, {"text", "json"}},
+                     {"--pairs", "", "with --format json: every measured and predicted value", &arguments->pairs},
+                     {"--sensitivity", "", "predicts again with each term 5 % smaller and larger; judges nothing",
+                      &arguments->sensitivity}};
   command.examples = {"dooly validate validate/*.yaml --out results"};
   command.action = [arguments](Terminal& terminal) { return run(*arguments, terminal); };
   return command;

@@ -83,8 +83,10 @@ class Loader {
     if (!reader_.is_map_of(node, "measurement", keys)) return;
     if (const Node* each = reader_.required(node, "measurement", "format"))
       validation_.format = reader_.one_of(*each, "measurement.format", formats);
-    if (const Node* each = reader_.required(node, "measurement", "path"))
+    if (const Node* each = reader_.required(node, "measurement", "path")) {
       validation_.measurement = reader_.path(*each, "measurement.path");
+      validation_.measurement_written = each->text;
+    }
     for (const Node::Member& member : node.members)
       if (member.key != "format" && member.key != "path")
         validation_.options[member.key] = reader_.text(member.value, "measurement." + member.key);
@@ -179,7 +181,10 @@ class Loader {
     if (!reader_.is_map_of(node, key, {"measurement", "terms", "first_requests"})) return;
     FitSource source;
     const Node* measurement = reader_.required(node, key, "measurement");
-    if (measurement != nullptr) source.measurement = reader_.path(*measurement, key + ".measurement");
+    if (measurement != nullptr) {
+      source.measurement = reader_.path(*measurement, key + ".measurement");
+      source.written = measurement->text;
+    }
     if (const Node* terms = reader_.required(node, key, "terms"))
       for (const Node* word : reader_.words(*terms, key + ".terms"))
         source.terms.push_back(reader_.one_of(*word, key + ".terms", fit_terms()));

@@ -49,7 +49,7 @@ const char* verdict_name(Judgement::Verdict verdict) {
 }
 
 ordered_json fit_json(const FitSource& source) {
-  ordered_json out{{"measurement", source.measurement.filename().string()}, {"terms", source.terms}};
+  ordered_json out{{"measurement", source.written}, {"terms", source.terms}};
   if (source.first_requests) out["first_requests"] = *source.first_requests;
   return out;
 }
@@ -60,13 +60,13 @@ std::string outcome_json(const Outcome& outcome, bool with_pairs) {
   const Validation& validation = outcome.validation;
   ordered_json out{{"schema", 1},
                    {"name", validation.name},
-                   {"measurement", {{"format", validation.format}, {"path", validation.measurement.string()}}},
+                   {"measurement", {{"format", validation.format}, {"path", validation.measurement_written}}},
                    {"clock", validation.clock == Clock::kClient ? "client" : "engine"},
                    {"fit", ordered_json::array()}};
   for (const FitSource& source : validation.fit) out["fit"].push_back(fit_json(source));
   if (outcome.is_skipped()) {
     out["skipped"] = outcome.missing;
-    return out.dump(1) + "\n";
+    return out.dump() + "\n";
   }
   out["series"] = out["tallies"] = out["bounds"] = ordered_json::array();
   for (const Series& series : outcome.comparison.series)
@@ -84,7 +84,7 @@ std::string outcome_json(const Outcome& outcome, bool with_pairs) {
                              {"found", number(each.found)},
                              {"verdict", verdict_name(each.verdict)}});
   out["met"] = outcome.is_met();
-  return out.dump(1) + "\n";
+  return out.dump() + "\n";
 }
 
 }  // namespace dooly::validate

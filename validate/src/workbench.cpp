@@ -1,5 +1,7 @@
 #include "validate/workbench.hpp"
 
+#include "scaled_oracle.hpp"
+
 #include "oracle_import/import_profile.hpp"
 #include "oracle_store/portable_file.hpp"
 #include "oracle_store/record_set.hpp"
@@ -126,9 +128,18 @@ scenario::Scenario Workbench::scenario(const Validation& validation, const std::
   return scenario::parse_scenario(with_workload(validation.scenario), validation.scenario.file, overrides, names);
 }
 
+void Workbench::scale(std::string term, double factor) {
+  scaled_term_ = std::move(term);
+  factor_ = factor;
+}
+
 sim::Deployment Workbench::deploy(const Validation& validation, const scenario::Scenario& scenario) {
   try {
-    return sim::Deployment::build(scenario);
+    sim::Deployment deployment = sim::Deployment::build(scenario);
+    if (!scaled_term_.empty())
+      for (sim::PoolDeployment& pool : deployment.pools)
+        pool.oracle = std::make_unique<ScaledOracle>(std::move(pool.oracle), scaled_term_, factor_);
+    return deployment;
   } catch (const sim::DeploymentError& error) {
     throw sim::DeploymentError(validation.file.string() + ": scenario." + error.what());
   } catch (const store::StoreError& error) {

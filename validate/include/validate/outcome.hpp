@@ -37,7 +37,7 @@ std::vector<Judgement> judge(std::span<const Bound> bounds, const Comparison& co
 
 /// Table for the terminal.
 std::string outcome_text(const Outcome& outcome);
-/// The same figures for programs, `schema` 1; with the pairs of every series if `with_pairs`.
+/// The same figures for programs in one line, `schema` 1; with the pairs of every series if `with_pairs`.
 std::string outcome_json(const Outcome& outcome, bool with_pairs);
 /// Distributions and scatter plots of the series that ask for one, as one SVG.
 std::string outcome_svg(const Outcome& outcome);

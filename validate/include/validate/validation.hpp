@@ -40,6 +40,7 @@ struct ProfileImport {
 /// What a measurement may have been used for before it is judged: told for the reader, checked for leaks.
 struct FitSource {
   std::filesystem::path measurement;
+  std::string written;  ///< as the file has it
   std::vector<std::string> terms;
   std::optional<std::uint64_t> first_requests;  ///< only so many of it
 };
@@ -53,7 +54,7 @@ struct Bound {
   std::string where;  ///< FILE:LINE:COL, for messages
 };
 
-/// Where a request's times are taken: at the client, or in the engine (no input, no delivery).
+/// Where a request's times are taken: at the client, or in the engine (from its taking the request up; no delivery).
 enum class Clock : std::uint8_t { kClient, kEngine };
 
 /// One validation file, checked.
@@ -63,6 +64,7 @@ struct Validation {
   ScenarioText scenario;
   std::string format;  ///< of the measurement
   std::filesystem::path measurement;  ///< absolute
+  std::string measurement_written;  ///< as the file has it
   std::vector<std::string> checks;  ///< of those that the format knows, in its order
   std::map<std::string, std::string> options;  ///< further keys of `measurement`, those that the format knows
   Clock clock = Clock::kClient;

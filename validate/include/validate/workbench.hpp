@@ -27,9 +27,14 @@ class Workbench {
   /// Everything derived from it. Throws DeploymentError that names the validation file.
   sim::Deployment deploy(const Validation& validation, const scenario::Scenario& scenario);
 
+  /// Multiplies one term of all oracles that deploy() makes from now on (`sensitivity`); empty: none.
+  void scale(std::string term, double factor);
+
  private:
   class Profiles;
   std::unique_ptr<Profiles> profiles_;
+  std::string scaled_term_;
+  double factor_ = 1;
 };
 
 }  // namespace dooly::validate
