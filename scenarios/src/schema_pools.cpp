@@ -54,7 +54,9 @@ Object parallel_object() {
           integer("tp", 1, 1024, "Tensor parallel ranks.").def("1"),
           integer("pp", 1, 1024, "Pipeline stages.").def("1").built_up_to(1),
           integer("dp", 1, 1024, "Data parallel ranks.").def("1").built_up_to(1),
-          integer("ep", 1, 1024, "Ranks that experts are split over; adds no GPUs.").def("1").built_up_to(1),
+          integer("ep", 1, 1024,
+                  "Ranks that experts are spread over: 1 (each expert is split over tp) or tp; adds no GPUs.")
+              .def("1"),
       },
   };
 }

@@ -252,6 +252,17 @@ schedulers::Choice choice(const std::optional<std::filesystem::path>& plugin, co
   return {plugin ? &*plugin : nullptr, name, options};
 }
 
+/// Experts are spread over the tensor-parallel GPUs: each has whole experts, as many bytes as if each were split.
+void check_expert_parallel(const scenario::Pool& spec, const oracle::ModelConfig& model) {
+  const std::uint64_t ep = spec.parallel.ep;
+  if (ep == 1) return;
+  if (!model.moe) throw oracle::OracleError(fmt::format("parallel.ep: {} has no experts, got {}", model.name, ep));
+  if (ep != spec.parallel.tp)
+    throw oracle::OracleError(
+        fmt::format("parallel.ep: other than tp needs data parallelism, which is not built yet, got {}; allowed: 1, {}",
+                    ep, spec.parallel.tp));
+}
+
 PoolDeployment build_pool(const scenario::Scenario& scenario, const scenario::Pool& spec,
                           std::vector<scenario::ReplicaPlace> places) {
   const scenario::NodeGroup& group = node_group(scenario, spec);
@@ -270,6 +281,7 @@ PoolDeployment build_pool(const scenario::Scenario& scenario, const scenario::Po
       .replicas = static_cast<std::uint32_t>(spec.replicas),
       .places = std::move(places)};
   oracle::check_tensor_parallel(pool.model, pool.tensor_parallel);
+  check_expert_parallel(spec, pool.model);
   const oracle::DType dtype = oracle::resolve_dtype(spec.model.dtype, pool.model.dtype, *pool.gpu);
   const Formats formats{dtype, oracle::resolve_kv_dtype(spec.engine.kv_cache_dtype, dtype)};
   const std::uint32_t max_model_len = model_len(spec, pool.model);

@@ -112,7 +112,6 @@ TEST(LoadScenario, WhatIsNotBuiltYetIsRefusedByName) {
             (Messages{
                 "s.yaml:5:80: pools.prefill.parallel.pp: not built yet in this version, got 2; allowed: 1",
                 "s.yaml:5:87: pools.prefill.parallel.dp: not built yet in this version, got 2; allowed: 1",
-                "s.yaml:5:94: pools.prefill.parallel.ep: not built yet in this version, got 2; allowed: 1",
             }));
   EXPECT_EQ(errors(short_form("output: {report: html, timeline: perfetto}\nfaults: [{at: 60s}]\nstudy: x\n")),
             (Messages{
