@@ -3,6 +3,9 @@
 #include "text.hpp"
 #include "verb_store.hpp"
 
+#include "oracle/gpu.hpp"
+#include "oracle/oracle_error.hpp"
+#include "oracle_profiled/fit_figures.hpp"
 #include "oracle_store/record.hpp"
 #include "oracle_store/signature_store.hpp"
 
@@ -60,18 +63,35 @@ std::string key_text(const store::KeyRecord& record) {
          oracle::canonical_json(record.key) + "\n";
 }
 
+/// What the samples of one environment are worth: how far a fit to the others misses each of them.
+std::string fit_text(const oracle::OperatorKey& key, const std::vector<oracle::Sample>& samples,
+                     const std::string& gpu) {
+  try {
+    const oracle::FitFigures fit = oracle::fit_figures(key, samples, oracle::find_gpu(gpu));
+    if (fit.fold_error == 0) return fmt::format("  fit: {} points, too few for an error\n", fit.points);
+    return fmt::format("  fit: {} points, {:.1f} % mean error of points left out (k-fold)\n", fit.points,
+                       100 * fit.fold_error);
+  } catch (const oracle::OracleError& error) {
+    return fmt::format("  fit: none ({})\n", error.what());
+  }
+}
+
 /// Samples of one operator, a table per environment.
 class SampleTables {
  public:
-  void add(const store::SampleRecord& record, const std::string& environment) {
+  void key(const oracle::OperatorKey& key) { key_ = key; }
+  void add(const store::SampleRecord& record, const oracle::Environment& environment) {
     if (record.environment_id != environment_id_) {
       flush();
       environment_id_ = record.environment_id;
-      text_ += "\nenvironment " + environment_id_.substr(0, 12) + " (" + environment + "), microseconds:\n";
+      gpu_ = environment.gpu;
+      text_ +=
+          "\nenvironment " + environment_id_.substr(0, 12) + " (" + store::title(environment) + "), microseconds:\n";
       rows_ = {{"REGIME", "POINT", "STATUS", "MEDIAN", "MEAN", "STD", "MIN", "P10", "P90", "COUNT", "MHz", "W",
                 "KERNELS", "NOTE"}};
     }
     const oracle::Sample& sample = record.sample;
+    samples_.push_back(sample);
     rows_.push_back(
         {std::string(store::regime_name(sample.regime)), store::point_text(sample.point),
          std::string(store::status_name(sample.status)), micros(sample.median_s), micros(sample.mean_s),
@@ -88,25 +108,31 @@ class SampleTables {
 
  private:
   void flush() {
-    if (!rows_.empty()) text_ += table(rows_, 2);
+    if (!rows_.empty()) text_ += table(rows_, 2) + fit_text(key_, samples_, gpu_);
     rows_.clear();
+    samples_.clear();
   }
-  std::string environment_id_, text_;
+  oracle::OperatorKey key_;
+  std::string environment_id_, gpu_, text_;
+  std::vector<oracle::Sample> samples_;
   Rows rows_;
 };
 
 ExitCode show_records(const std::string& path, Wanted wanted, Terminal& terminal) {
   const auto records = opener_of(path)();
-  std::map<std::string, std::string> environments;
+  std::map<std::string, oracle::Environment> environments;
   SampleTables tables;
   for (store::Record record; records->next(record);) {
     if (const auto* environment = std::get_if<store::EnvironmentRecord>(&record)) {
-      environments.emplace(environment->id, store::title(environment->environment));
+      environments.emplace(environment->id, environment->environment);
       if (wanted.is("environment", environment->id))
         terminal.print("environment " + environment->id + "\n" +
                        nlohmann::json::parse(oracle::canonical_json(environment->environment)).dump(2) + "\n");
     } else if (const auto* key = std::get_if<store::KeyRecord>(&record)) {
-      if (wanted.is("operator", key->signature.hex())) terminal.print(key_text(*key));
+      if (wanted.is("operator", key->signature.hex())) {
+        terminal.print(key_text(*key));
+        tables.key(key->key);
+      }
     } else if (const auto* sample = std::get_if<store::SampleRecord>(&record)) {
       if (wanted.is("operator", sample->signature.hex())) tables.add(*sample, environments[sample->environment_id]);
     } else if (const auto* plan = std::get_if<store::PlanRecord>(&record)) {

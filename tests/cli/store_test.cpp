@@ -48,6 +48,19 @@ class StoreVerb : public testing::Test {
   }
 };
 
+TEST_F(StoreVerb, ShowsHowWellTheSamplesPredictEachOther) {
+  const std::string exact = scratch_.name("exact.jsonl.zst");
+  std::vector<std::pair<std::uint64_t, double>> line;
+  for (std::uint64_t tokens = 64; tokens <= 8192; tokens += 64) line.emplace_back(tokens, 1e-6 * double(tokens));
+  write(exact, line);
+  const std::string operators = oracle::signature_of(linear(1024)).hex();
+  const ProcessResult shown = verb({"show", exact, operators});
+  const std::string line_start = "fit: 128 points, ";
+  const std::size_t at = shown.out.find(line_start);
+  ASSERT_NE(at, std::string::npos) << shown.out;
+  EXPECT_LT(std::stod(shown.out.substr(at + line_start.size())), 2) << "per cent, of a straight line";
+}
+
 TEST_F(StoreVerb, ImportsShowsAndExportsTheSameBytes) {
   const ProcessResult imported = verb({"import", store_, file_});
   EXPECT_EQ(imported.code, 0) << imported.err;
@@ -61,6 +74,7 @@ TEST_F(StoreVerb, ImportsShowsAndExportsTheSameBytes) {
   const ProcessResult shown = verb({"show", store_, signature.substr(0, 8)});
   EXPECT_NE(shown.out.find("operator " + signature), std::string::npos) << shown.out << shown.err;
   EXPECT_NE(shown.out.find("unknown  64     ok      20.000"), std::string::npos) << shown.out;
+  EXPECT_NE(shown.out.find("fit: 2 points, too few for an error"), std::string::npos) << shown.out;
   EXPECT_NE(verb({"stat", store_}).out.find("samples            4"), std::string::npos);
   const std::string out = scratch_.name("b.jsonl.zst");
   EXPECT_EQ(verb({"export", store_, out}).code, 0);

@@ -1,3 +1,5 @@
+#include "oracle/model_table.hpp"
+#include "oracle/step_plan.hpp"
 #include "oracle_store/signature_store.hpp"
 
 #include "random_store.hpp"
@@ -61,6 +63,22 @@ TEST_F(Verify, ASoundStoreIsClean) {
   std::mt19937_64 random(7);
   fill(scratch_ / "random", random_records(random, 300));
   EXPECT_EQ(listed(SignatureStore::verify(scratch_ / "random")), "");
+}
+
+TEST_F(Verify, NamesAPlanWhoseSignatureIsNotThatOfItsKey) {
+  std::string plan = oracle::plan_json(oracle::make_plan(oracle::find_model("meta-llama/Llama-3.1-8B"), {}));
+  fill_store(1);
+  {
+    SignatureStore store = SignatureStore::open(path_, SignatureStore::Mode::kWrite);
+    store.put_plan("sound", plan);
+    const std::size_t at = plan.find("\"signature\": \"") + 14;
+    plan[at] = plan[at] == '0' ? '1' : '0';
+    store.put_plan("wrong", plan);
+  }
+  const std::string found = listed(SignatureStore::verify(path_));
+  EXPECT_NE(found.find("plan wrong"), std::string::npos) << found;
+  EXPECT_NE(found.find("entries[0]"), std::string::npos) << found;
+  EXPECT_EQ(found.find("plan sound"), std::string::npos) << found;
 }
 
 TEST_F(Verify, NamesARecordWhoseBytesChanged) {

@@ -1,6 +1,7 @@
 #include "file_seal.hpp"
 #include "oracle/canonical_json.hpp"
 #include "oracle/oracle_error.hpp"
+#include "oracle/step_plan.hpp"
 #include "oracle_store/signature_store.hpp"
 #include "record_codec.hpp"
 #include "store_impl.hpp"
@@ -121,7 +122,7 @@ class Verification {
         case Family::kEnv: environments_.emplace(key, parsed_environment(key, payload)); break;
         case Family::kSignature: keys_.emplace(key, parsed_key(key, payload)); break;
         case Family::kSample: check_sample(key, payload); break;
-        case Family::kPlan:
+        case Family::kPlan: check_plan(payload); break;
         case Family::kComm:
         case Family::kJournal: oracle::canonical_form(payload, "document"); break;
         case Family::kMeta: break;
@@ -129,6 +130,12 @@ class Verification {
     } catch (const std::runtime_error& error) {
       note(readable(key), error.what());
     }
+  }
+
+  /// A document that says it is a step plan must be one, its signatures those of its keys.
+  static void check_plan(std::string_view payload) {
+    const std::string document = oracle::canonical_form(payload, "document");
+    if (document.find("\"dooly_plan\":") != std::string::npos) oracle::parse_plan(document);
   }
 
   void check_sample(const std::string& key, std::string_view payload) {
