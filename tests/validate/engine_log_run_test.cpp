@@ -57,6 +57,16 @@ TEST_F(HandMadeRun, IterationsAreClassed) {
   EXPECT_EQ(figures(outcome, "mixed_small.gpu").count, 0);
 }
 
+TEST_F(HandMadeRun, ALaunchCountsFromWhereTheDeviceStood) {
+  std::string text = test::hand_made_validation("checks: iterations\n");
+  text.replace(text.find("{host: none}"), 12, "{host: {launch_full: 12ms, lead_full: 5ms}}");
+  const Outcome outcome = run_validation(load_validation(scratch_.file("launch.yaml", text)), workbench_);
+  // A device that idles waits for the first kernel: 5 + 10 ms, later than the launch of 12; alone max(10, 12 - 5).
+  EXPECT_NEAR(figures(outcome, "decode_only.gpu").predicted_mean, 15e-3, 1e-9);
+  EXPECT_NEAR(figures(outcome, "decode_only.alone").predicted_mean, 10e-3, 1e-9);
+  EXPECT_NEAR(figures(outcome, "decode_only.kernels").predicted_mean, 10e-3, 1e-9);
+}
+
 TEST_F(HandMadeRun, HostTermsStandAlone) {
   const Outcome outcome = run();
   const ErrorFigures launch = figures(outcome, "terms.launch_full");  // 1 ms, and this platform has none

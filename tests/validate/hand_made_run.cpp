@@ -17,11 +17,12 @@ std::string request(const char* id, int sent, int first, int done) {
       id, sent, sent, sent, sent, sent, first, done, first, done);
 }
 
-/// One iteration that starts at `at` and takes `gpu` µs; the host launches in 1 ms.
-std::string iteration(int at, int gpu, const std::string& cg, int tokens, int prefills, int context, int free,
+/// One iteration that starts at `at` and takes `gpu` µs on a device that idled for `gap`; the host launches in 1 ms.
+std::string iteration(int at, int gap, int gpu, const std::string& cg, int tokens, int prefills, int context, int free,
                       const std::string& set) {
-  return fmt::format("[{},{},{},{},{},{},{},{},0,{},\"{}\",{},1,0,{},1,{},{},{},[{}],[],[]]\n", at, at, at, at + 1000,
-                     at + 1000, at + 1000, at + gpu, at + gpu, gpu, cg, tokens, free, tokens, prefills, context, set);
+  return fmt::format("[{},{},{},{},{},{},{},{},{},{},\"{}\",{},1,0,{},1,{},{},{},[{}],[],[]]\n", at, at, at, at + 1000,
+                     at + 1000, at + 1000, at + gpu, at + gpu, gap, gpu, cg, tokens, free, tokens, prefills, context,
+                     set);
 }
 
 }  // namespace
@@ -38,15 +39,15 @@ void write_hand_made_run(const std::filesystem::path& directory, int first_token
       R"({"t_gpu_ref_us":0,"fields":["sched0","sched1","exec0","exec1","samp1","wait0","wait1","upd1","gpu_gap",)"
       R"("gpu_dur","cg","pad","running","waiting","free","nr","nt","npf","ctx","set","del","preempted"]})"
       "\n";
-  rows += iteration(0, 10000, "PIECEWISE", first_tokens, 1, 100, 992, fmt::format("[\"r0\",{},0]", first_tokens));
+  rows += iteration(0, 0, 10000, "PIECEWISE", first_tokens, 1, 100, 992, fmt::format("[\"r0\",{},0]", first_tokens));
   const bool is_whole = first_tokens == 100;
-  rows += iteration(10000, 8000, "FULL", 1, is_whole ? 0 : 1, 101, 992,
+  rows += iteration(10000, 0, 8000, "FULL", 1, is_whole ? 0 : 1, 101, 992,
                     is_whole ? "" : fmt::format("[\"r0\",1,{}]", first_tokens));
-  rows += iteration(18000, 8000, "FULL", 1, 0, 102, 992, "");
-  std::string second = iteration(1000000, 10000, "PIECEWISE", 100, 1, 100, 992, R"(["r1",100,0])");
+  rows += iteration(18000, 0, 8000, "FULL", 1, 0, 102, 992, "");
+  std::string second = iteration(1000000, 974000, 10000, "PIECEWISE", 100, 1, 100, 992, R"(["r1",100,0])");
   second.replace(second.rfind("[],[]"), 5, R"(["r0"],[])");  // r0 was expected again
-  rows += second + iteration(1010000, 8000, "FULL", 1, 0, 101, 992, "") +
-          iteration(1018000, 8000, "FULL", 1, 0, 102, 992, "");
+  rows += second + iteration(1010000, 0, 8000, "FULL", 1, 0, 101, 992, "") +
+          iteration(1018000, 0, 8000, "FULL", 1, 0, 102, 992, "");
   write(folder / "run.iterations.jsonl.gz", rows);
 }
 

@@ -31,8 +31,10 @@ class ShapeReader {
   LoggedShape current_;
 };
 
-/// Every logged batch is given to the oracle. Adds GROUP.gpu (the larger of kernels and launch less its lead, against
-/// the measured time on the GPU) and GROUP.kernels for the classes of iterations, and terms.* for the host's times.
+/// Every logged batch is given to the oracle. Adds for the classes of iterations CLASS.gpu (the replica's rule: the
+/// later of kernels and launch, from where the real launch and device stood), CLASS.alone (the larger of kernels and
+/// launch less its lead) and CLASS.kernels, each against the measured time on the GPU, and terms.* for the host's
+/// times.
 void compare_iterations(const EngineLog& log, const oracle::LatencyOracle& oracle, const oracle::CudaGraphs& graphs,
                         Comparison& comparison);
 

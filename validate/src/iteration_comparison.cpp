@@ -43,8 +43,8 @@ class IterationComparison {
         comparison_(comparison) {
     for (const char* each : {"decode_only", "mixed_large", "mixed_small", "prefill"}) {
       comparison.of(std::string(each) + ".gpu", Unit::kSeconds, Plot::kScatter);
+      comparison.of(std::string(each) + ".alone");
       comparison.of(std::string(each) + ".kernels");
-      comparison.of(std::string(each) + ".in_place");
     }
   }
 
@@ -62,20 +62,24 @@ class IterationComparison {
   void add(const LoggedIteration& iteration, const oracle::BatchShape& shape) {
     const oracle::StepCost cost = oracle_.cost(shape, device_);
     const double kernels_s = cost.device.total();
-    const double gpu_s = std::max(kernels_s, cost.host.launch - cost.host.launch_lead);
     advance(iteration, kernels_s, cost.compute_share);
     if (iteration.launch_s() > kCompiling) {
       ++compiling_;
       return;
     }
     const std::string group = class_of(shape);
-    comparison_.of(group + ".gpu").add(iteration.gpu_s, gpu_s);
+    comparison_.of(group + ".gpu").add(iteration.gpu_s, in_place_s(iteration, cost));
+    comparison_.of(group + ".alone").add(iteration.gpu_s, alone_s(cost));
     comparison_.of(group + ".kernels").add(iteration.gpu_s, kernels_s);
-    comparison_.of(group + ".in_place").add(iteration.gpu_s, in_place_s(iteration, cost));
     if (graphs_.mode(shape) != iteration.mode) ++other_mode_;
     add_host(iteration, cost.host);
     add_delivery(iteration, cost.host.delivery);
     sum_device(cost);
+  }
+
+  /// What can be said of a batch without knowing what ran before it.
+  static double alone_s(const oracle::StepCost& cost) {
+    return std::max(cost.device.total(), cost.host.launch - cost.host.launch_lead);
   }
 
   /// The replica's rule from where the real launch and the real device stood: launched at the logged time, the step
@@ -83,7 +87,8 @@ class IterationComparison {
   static double in_place_s(const LoggedIteration& iteration, const oracle::StepCost& cost) {
     const double start_s = iteration.gpu_end_s - iteration.gpu_s;
     const double kernels_begin_s = std::max(start_s, iteration.launch_begin_s + cost.host.launch_lead);
-    const double end_s = std::max(kernels_begin_s + cost.device.total(), iteration.launch_begin_s + cost.host.launch);
+    const double launched_s = iteration.launch_begin_s + cost.host.launch + cost.host.sample;
+    const double end_s = std::max(kernels_begin_s + cost.device.total(), launched_s);
     return end_s - start_s;
   }
 
@@ -123,6 +128,7 @@ class IterationComparison {
     device_sum_.attention += cost.device.attention;
     device_sum_.collective += cost.device.collective;
     device_sum_.other += cost.device.other;
+    device_sum_.gaps += cost.device.gaps;
     roofline_s_ += cost.provenance.roofline;
     extrapolated_s_ += cost.provenance.extrapolated;
     stated_s_ += cost.stated_error * cost.device.total();
@@ -137,10 +143,12 @@ class IterationComparison {
       comparison_.notes.push_back(fmt::format("{} iterations ran in another graph mode than predicted", other_mode_));
     if (all > 0)
       comparison_.notes.push_back(fmt::format(
-          "predicted kernel time: {:.1f} % by tokens, {:.1f} % attention, {:.1f} % collectives, {:.1f} % clock; "
+          "predicted kernel time: {:.1f} % by tokens, {:.1f} % attention, {:.1f} % collectives, {:.1f} % clock, "
+          "{:.1f} % gaps; "
           "{:.1f} % extrapolated, {:.1f} % roofline, stated error {:.1f} %",
           100 * device_sum_.token_ops / all, 100 * device_sum_.attention / all, 100 * device_sum_.collective / all,
-          100 * device_sum_.other / all, 100 * extrapolated_s_ / all, 100 * roofline_s_ / all, 100 * stated_s_ / all));
+          100 * device_sum_.other / all, 100 * device_sum_.gaps / all, 100 * extrapolated_s_ / all,
+          100 * roofline_s_ / all, 100 * stated_s_ / all));
   }
 
   const EngineLog& log_;
