@@ -56,6 +56,7 @@ class Simulation::Impl final : private PumpClient,
   void release_held(std::uint32_t prefill_replica, RequestTag request, double now_s) override;
   void transferred(RequestTag request, const KvTransferTimes& times, double now_s) override;
   // ReplicaObserver
+  void queued(RequestTag request, double now_s) override;
   void scheduled(RequestTag request, double now_s, std::uint32_t cached) override;
   void first_token(RequestTag request, double engine_s, double client_s) override;
   void finished(const replica::Completion& completion) override;

@@ -138,6 +138,11 @@ double Simulation::Impl::on_turn(std::uint32_t replica, double) {
   return replicas_[replica]->next_turn_s();
 }
 
+void Simulation::Impl::queued(RequestTag request, double now_s) {
+  LiveRequest& live = live_[request];
+  if (live.stage != Stage::kDecode) live.record.queued_s = now_s;
+}
+
 void Simulation::Impl::scheduled(RequestTag request, double now_s, std::uint32_t cached) {
   LiveRequest& live = live_[request];
   if (live.stage == Stage::kDecode) {

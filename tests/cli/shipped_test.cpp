@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <unistd.h>
+#include <filesystem>
+#include <fstream>
 #include <sstream>
 #include <utility>
 
@@ -179,6 +182,41 @@ TEST_F(MooncakePrefix, TheRouterKeepsConversationsTogether) {
   EXPECT_GT(aware, 0.2);
   EXPECT_LT(kv(summary("--set router=least_requests"), "prefix_hit_share"), 0.5 * aware);
   EXPECT_EQ(kv(summary("--set engine.enable_prefix_caching=false"), "prefix_hit_share"), 0);
+}
+
+struct ImportedProfile : Shipped {
+  ImportedProfile() : Shipped("imported-profile.yaml") {}
+  void TearDown() override { std::filesystem::remove_all(directory_); }
+  /// Layer profiles in LLMServingSim's layout, all operators twice as slow as the device's data sheet would have the
+  /// one that is asked about below.
+  void write_profile() const {
+    const auto place = directory_ / "RTXPRO6000/meta-llama--Llama-3.1-8B/bf16";
+    std::filesystem::create_directories(place / "tp1");
+    std::ofstream(place / "meta.yaml") << "vllm_version: 0.19.0\ngpu: NVIDIA RTX PRO 6000 Blackwell Server Edition\n"
+                                          "model: meta-llama/Llama-3.1-8B\nmeasurement_iterations: 3\n";
+    std::ofstream(place / "tp1/dense.csv") << "layer,tokens,time_us\ngate_up_proj,1,320\ngate_up_proj,128,360\n"
+                                              "gate_up_proj,2048,2300\n";
+    std::ofstream(place / "tp1/attention.csv")
+        << "prefill_chunk,kv_prefill,n_decode,kv_decode,time_us\n0,0,1,1024,20\n0,0,128,1024,800\n512,0,0,0,50\n"
+           "2048,0,0,0,350\n512,0,128,1024,1400\n";
+  }
+  std::filesystem::path directory_ =
+      std::filesystem::path(testing::TempDir()) / ("dooly-imported-" + std::to_string(::getpid()));
+};
+TEST_F(ImportedProfile, RunsOnWhatWasImported) {
+  EXPECT_NE(header_of("imported-profile.yaml").find("dooly store import"), std::string::npos);
+  write_profile();
+  const std::string store = (directory_ / "rtx-pro-6000.jsonl.zst").string();
+  const ProcessResult imported =
+      dooly({"store", "import", store, (directory_ / "RTXPRO6000").string(), "--format", "llmservingsim"});
+  ASSERT_EQ(imported.code, 0) << imported.err;
+  const json measured = summary("", {"--set", "oracle=[{kind: profiled, store: " + store + "}, roofline]"});
+  const json estimated = summary("--set 'oracle=[roofline]'");
+  EXPECT_EQ(measured.at("requests").at("completed"), 500);
+  const json& shares = measured.at("oracle").at("answers");
+  EXPECT_GT(shares.at("measured").get<double>() + shares.at("interpolated").get<double>(), 0.3);
+  EXPECT_EQ(estimated.at("oracle").at("answers").at("roofline"), 1);
+  EXPECT_GT(time(measured, "tpot_s", "mean"), 1.1 * time(estimated, "tpot_s", "mean"));
 }
 
 struct Scale10240Gpus : Shipped {

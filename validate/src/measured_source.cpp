@@ -31,6 +31,13 @@ void MeasuredSource::take(workload::Request& into) {
   if (request.prefix_tokens > 0)
     into.content.push_back({.key = replica::chain_key(0, 0, request.prefix_group, 0),
                             .end_token = std::min(request.prefix_tokens, request.prompt)});
+  std::uint64_t key = 0;
+  for (std::uint32_t i = 0; i < request.blocks.size(); ++i) {
+    const std::uint32_t begin = i * traffic_.block_tokens;
+    if (begin + traffic_.block_tokens > request.prompt) break;
+    key = replica::chain_key(key, begin, request.blocks[i], 0);
+    into.content.push_back({.key = key, .end_token = begin + traffic_.block_tokens});
+  }
   if (traffic_.clients > 0) {
     into.ticket = workload::Ticket{next_};
     free_since_s_.pop_back();

@@ -8,7 +8,8 @@ namespace dooly::validate {
 
 /// Sorted by name.
 std::span<const MeasurementFormat> measurement_formats() {
-  static const std::array kFormats{aiconfigurator_silicon_format(), vllm_h200_groundtruth_format()};
+  static const std::array kFormats{aiconfigurator_silicon_format(), llmservingsim_format(),
+                                   vllm_h200_groundtruth_format()};
   return kFormats;
 }
 

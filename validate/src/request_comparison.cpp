@@ -9,7 +9,7 @@ namespace {
 
 RequestTimes times_of(const SimulatedRequest& request, Clock clock) {
   const bool at_client = clock == Clock::kClient;
-  return {.begin_s = request.sent_s,
+  return {.begin_s = at_client ? request.sent_s : request.queued_s,
           .first_s = at_client ? request.first_client_s : request.first_engine_s,
           .last_s = at_client ? request.last_client_s : request.last_engine_s,
           .output = request.output};

@@ -19,6 +19,7 @@ static_assert(std::is_trivially_copyable_v<SimulatedRequest>, "crosses a pipe");
 
 SimulatedRequest simulated(const results::FinishedRequest& row) {
   return {.sent_s = row.arrival_s,
+          .queued_s = row.queued_s,
           .scheduled_s = row.scheduled_s,
           .first_engine_s = row.first_token_engine_s,
           .first_client_s = row.first_token_s,

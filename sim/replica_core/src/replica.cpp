@@ -126,6 +126,7 @@ void Replica::run_turn() {
 void Replica::read_inputs() {
   while (!inbox_.empty() && inbox_.front().ready_s <= host_s_) {
     engine_.add(inbox_.front().request);
+    observer_.queued(inbox_.front().request.tag, host_s_);
     inbox_.pop_front();
   }
 }

@@ -22,6 +22,11 @@ struct Completion {
 class ReplicaObserver {
  public:
   virtual ~ReplicaObserver() = default;
+  /// The engine loop has taken the request up: it waits to be scheduled.
+  virtual void queued(RequestTag request, double now_s) {
+    (void)request;
+    (void)now_s;
+  }
   /// First iteration that gives the request tokens; `cached` prompt tokens were found in the cache.
   virtual void scheduled(RequestTag request, double now_s, std::uint32_t cached) = 0;
   virtual void first_token(RequestTag request, double engine_s, double client_s) = 0;

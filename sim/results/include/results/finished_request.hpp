@@ -17,6 +17,7 @@ struct FinishedRequest {
   std::uint64_t id = 0;
   std::uint64_t session = kNoId;
   double arrival_s = 0;
+  double queued_s = kUndefined;  ///< the engine loop has taken it up
   double scheduled_s = kUndefined;
   double first_token_engine_s = kUndefined;
   double first_token_s = kUndefined;
