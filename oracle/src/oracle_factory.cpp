@@ -18,10 +18,7 @@ constexpr std::array kKinds{
 };
 
 HostTimes fixed_host_times(const OracleParameters& parameters) {
-  if (parameters.model == nullptr) return HostTimes(parameters.platform, 0, 0);
-  const std::uint32_t moe = parameters.model->moe_layers();
-  const auto all = static_cast<std::uint32_t>(parameters.model->layers.size());
-  return HostTimes(parameters.platform, all - moe, moe);
+  return HostTimes(parameters.platform, parameters.model == nullptr ? LayerCounts{} : layer_counts(*parameters.model));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "oracle/platform.hpp"
 
+#include "oracle/model_config.hpp"
 #include "oracle/oracle_error.hpp"
 
 #include <fmt/format.h>
@@ -28,6 +29,7 @@ constexpr std::array kTerms{
                "hashing 1,000 prompt tokens' blocks in the input thread; requests queue for it"),
     DOOLY_TERM("schedule", schedule, "one call of the scheduler"),
     DOOLY_TERM("schedule_per_request", schedule_per_request, "the same, more for every request in the batch"),
+    DOOLY_TERM("schedule_prefill", schedule_prefill, "the same, more where a part of a prompt is in the batch"),
     DOOLY_TERM("launch_full", launch_full.fixed, "launching a step that is one CUDA graph"),
     DOOLY_TERM("launch_full_per_layer", launch_full.per_layer, "the same, more for every dense layer"),
     DOOLY_TERM("launch_full_per_moe_layer", launch_full.per_moe_layer, "the same, more for every layer of experts"),
@@ -35,9 +37,15 @@ constexpr std::array kTerms{
     DOOLY_TERM("launch_piecewise_per_layer", launch_piecewise.per_layer, "the same, more for every dense layer"),
     DOOLY_TERM("launch_piecewise_per_moe_layer", launch_piecewise.per_moe_layer,
                "the same, more for every layer of experts"),
+    DOOLY_TERM("launch_piecewise_per_qk_norm", launch_piecewise.per_qk_norm,
+               "the same, more for every dense layer that normalises queries and keys"),
     DOOLY_TERM("launch_none", launch_none.fixed, "launching a step kernel by kernel"),
     DOOLY_TERM("launch_none_per_layer", launch_none.per_layer, "the same, more for every dense layer"),
     DOOLY_TERM("launch_none_per_moe_layer", launch_none.per_moe_layer, "the same, more for every layer of experts"),
+    DOOLY_TERM("launch_none_per_qk_norm", launch_none.per_qk_norm,
+               "the same, more for every dense layer that normalises queries and keys"),
+    DOOLY_TERM("launch_spread", launch_spread,
+               "standard deviation of a launch that is not one CUDA graph, as a share of it"),
     DOOLY_TERM("lead_full", lead_full.fixed, "from the start of that launch to the first kernel (at most the launch)"),
     DOOLY_TERM("lead_full_per_layer", lead_full.per_layer, "the same, more for every dense layer"),
     DOOLY_TERM("lead_full_per_moe_layer", lead_full.per_moe_layer, "the same, more for every layer of experts"),
@@ -63,13 +71,25 @@ constexpr std::array kTerms{
     DOOLY_TERM("gaps_none_per_moe_layer", gaps_none.per_moe_layer, "the same, more for every layer of experts"),
     DOOLY_TERM("sample", sample, "launching the sampler"),
     DOOLY_TERM("sample_per_request", sample_per_request, "the same, more for every request in the batch"),
+    DOOLY_TERM("sample_prefill", sample_prefill, "the same, more where a part of a prompt is in the batch"),
     DOOLY_TERM("update", update, "processing a step's result"),
     DOOLY_TERM("update_per_request", update_per_request, "the same, more for every request in the batch"),
+    DOOLY_TERM("update_prefill", update_prefill, "the same, more where a part of a prompt is in the batch"),
     DOOLY_TERM("delivery", delivery, "from the engine to the client, steps that yield two tokens or more"),
     DOOLY_TERM("delivery_per_request", delivery_per_request, "the same, more for every token the step yields"),
     DOOLY_TERM("delivery_single", delivery_single, "from the engine to the client, steps that yield one token"),
     DOOLY_TERM("clock_slowdown", clock.slowdown, "what a second of computing takes longer at the sustained clock"),
+    DOOLY_TERM("clock_slowdown_memory", clock.slowdown_memory, "the same of operators that reading bounds"),
+    DOOLY_TERM("clock_slowdown_decode_attention", clock.slowdown_decode_attention, "the same of attention of decodes"),
     DOOLY_TERM("clock_time_constant", clock.time_constant, "in which a device under load gets there (0: never)"),
+    DOOLY_TERM("clock_cooling_time_constant", clock.cooling_time_constant, "in which it cools (0: as it warms)"),
+    DOOLY_TERM("clock_power_computing", clock.power_computing,
+               "drive to the sustained clock, by the share of time that the matrix units are busy (0: 1)"),
+    DOOLY_TERM("clock_power_decode_attention", clock.power_decode_attention,
+               "the same, by the share of time that decodes attend"),
+    DOOLY_TERM("clock_power_free", clock.power_free, "the same, less what the power cap allows"),
+    DOOLY_TERM("clock_profile_repeats", clock.profile_repeats,
+               "how often in a row a profile's kernels ran while they were timed"),
 };
 #undef DOOLY_TERM
 
@@ -91,12 +111,13 @@ const Term& find_term(std::string_view key) {
 
 constexpr double kMs = 1e-3;
 
-/// Medians of vLLM 0.26 on a 16-core virtual machine with one H200, asynchronous scheduling. The launch of a pass that
-/// is not fully captured grows with the layers: 10.0 ms for 32 dense ones and 15.0 for 48 of experts (piecewise), 29.5
-/// and 89.9 (kernel by kernel). A full graph starts on the GPU at the end of its launch. Without graphs the GPU's time
-/// of steps bound by the launch is 2.5 ms shorter than the launch (7.7 with 48 layers of experts). The clock falls from
-/// 1,980 to about 1,600 MHz in sustained prefill; against kernels profiled alone, which are near the cap themselves,
-/// that makes computing about 12 % slower.
+/// vLLM 0.26 on a 16-core virtual machine with one H200, asynchronous scheduling. The launch of a pass that is not
+/// fully captured grows with the layers: 10.6 ms for 32 dense ones and 15.0 for 48 of experts (piecewise), 30.0
+/// and 89.9 (kernel by kernel), means; 32 dense ones with norms of queries and keys take 13.6 and 31.3. They scatter by
+/// a fifth. A full graph starts on the GPU at the end of its launch. Without graphs the GPU's time of steps bound by
+/// the launch is 2.5 ms shorter than the launch (7.7 with 48 layers of experts). The SM clock falls from 1,980 to 1,450
+/// MHz in sustained prefill and to 1,600 with 256 decodes (power cap of 700 W); the clock's terms are least squares
+/// over a sweep, closed loops and a burst, held near what the control loop of the cap is known to do.
 Platform h200_vm() {
   Platform p;
   p.name = "h200-vm";
@@ -105,19 +126,32 @@ Platform h200_vm() {
   p.hashing_per_1000_tokens = 0.28 * kMs;
   p.schedule = 0.08 * kMs;
   p.schedule_per_request = 0.016 * kMs;
+  p.schedule_prefill = 0.21 * kMs;
+  p.sample_prefill = 0.4 * kMs;
+  p.update_prefill = 0.12 * kMs;
   p.update = 0.08 * kMs;
   p.update_per_request = 0.009 * kMs;
   p.launch_full = {1.6 * kMs, 0, 1.5 / 48 * kMs};
-  p.launch_piecewise = {0, 10.0 / 32 * kMs, 15.0 / 48 * kMs};
-  p.launch_none = {0, 29.5 / 32 * kMs, 89.9 / 48 * kMs};
+  p.launch_piecewise = {0, 10.6 / 32 * kMs, 15.0 / 48 * kMs, 3.35 / 36 * kMs};
+  p.launch_none = {0, 30.0 / 32 * kMs, 89.9 / 48 * kMs, 1.5 / 36 * kMs};
+  p.launch_spread = 0.21;
   p.lead_full = p.launch_full;
+  p.lead_piecewise = {2.5 * kMs, 0, 0};
   p.lead_none = {2.5 * kMs, 0, 5.2 / 48 * kMs};
   p.sample = 1.1 * kMs;
   p.sample_per_request = 0.002 * kMs;
-  p.delivery = 1.0 * kMs;
-  p.delivery_per_request = 0.028 * kMs;
-  p.delivery_single = 0.7 * kMs;
-  p.clock = {0.12, 1.0};
+  p.delivery = 1.2 * kMs;
+  p.delivery_per_request = 0.034 * kMs;
+  p.delivery_single = 1.0 * kMs;
+  p.clock.slowdown = 0.145;
+  p.clock.slowdown_memory = 0.03;
+  p.clock.slowdown_decode_attention = 0.165;
+  p.clock.time_constant = 0.063;
+  p.clock.cooling_time_constant = 0.076;
+  p.clock.power_computing = 2.0;
+  p.clock.power_decode_attention = 1.02;
+  p.clock.power_free = 0.53;
+  p.clock.profile_repeats = 18;
   return p;
 }
 
@@ -126,8 +160,10 @@ Platform h200_vm() {
 Platform bare_metal() {
   Platform p = h200_vm();
   const ClockTerms clock = p.clock;
+  const double spread = p.launch_spread;
   for (const Term& term : kTerms) term.get(p) *= 0.3;
   p.clock = clock;
+  p.launch_spread = spread;
   p.name = "bare-metal";
   return p;
 }
@@ -141,6 +177,7 @@ Platform bare_metal_tp() {
   Platform p = faster;
   for (const Term& term : kTerms) term.get(p) *= 0.42 / 0.3;
   p.clock = faster.clock;
+  p.launch_spread = faster.launch_spread;
   p.schedule += 2 * 0.25 * kMs;
   p.name = "bare-metal-tp";
   return p;
@@ -184,12 +221,19 @@ std::string_view default_platform(std::string_view gpu_name) {
   return gpu_name == "H200-SXM" ? "h200-vm" : "bare-metal";
 }
 
-HostTimes::HostTimes(const Platform& platform, std::uint32_t dense_layers, std::uint32_t moe_layers)
-    : platform_(platform) {
+LayerCounts layer_counts(const ModelConfig& model) {
+  LayerCounts layers;
+  layers.moe = model.moe_layers();
+  for (const LayerShape& layer : model.layers) layers.dense += layer.moe ? 0 : layer.count;
+  if (model.qk_norm != ModelConfig::QkNorm::kNone) layers.dense_with_qk_norm = layers.dense;
+  return layers;
+}
+
+HostTimes::HostTimes(const Platform& platform, const LayerCounts& layers) : platform_(platform) {
   const auto bind = [&](GraphMode mode, const LaunchTerm& launch, const LaunchTerm& lead, const LaunchTerm& gaps) {
-    const double seconds = launch.seconds(dense_layers, moe_layers);
-    launch_[static_cast<int>(mode)] = {seconds, std::min(seconds, lead.seconds(dense_layers, moe_layers)),
-                                       gaps.seconds(dense_layers, moe_layers)};
+    const double seconds = launch.seconds(layers);
+    launch_[static_cast<int>(mode)] = {seconds, std::min(seconds, lead.seconds(layers)), gaps.seconds(layers),
+                                       mode == GraphMode::kFull ? 0 : platform.launch_spread * seconds};
   };
   bind(GraphMode::kFull, platform.launch_full, platform.lead_full, platform.gaps_full);
   bind(GraphMode::kPiecewise, platform.launch_piecewise, platform.lead_piecewise, platform.gaps_piecewise);

@@ -7,16 +7,6 @@
 
 namespace dooly::oracle {
 
-namespace {
-
-std::uint32_t dense_layers(const ModelConfig& model) {
-  std::uint32_t layers = 0;
-  for (const LayerShape& layer : model.layers) layers += layer.moe ? 0 : layer.count;
-  return layers;
-}
-
-}  // namespace
-
 double all_reduce_seconds(double bytes, std::uint32_t ranks, double link_bandwidth, bool nvlink,
                           const Efficiency& efficiency) {
   if (ranks <= 1) return 0;
@@ -34,7 +24,7 @@ RooflineOracle::RooflineOracle(const ModelConfig& model, const Gpu& gpu, const R
       settings_(settings),
       operators_(step_operators(model, settings.execution)),
       graphs_(settings.capture_sizes),
-      host_(platform, dense_layers(model), model.moe_layers()),
+      host_(platform, layer_counts(model)),
       link_bandwidth_(settings.link_bandwidth > 0 ? settings.link_bandwidth : gpu.link_bandwidth) {
   if (settings.max_num_batched_tokens == 0 || settings.max_num_batched_tokens > (1u << 24)) {
     throw OracleError(

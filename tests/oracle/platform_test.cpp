@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -58,11 +60,11 @@ TEST(Platforms, H200VmGivesTheMeasuredMedians) {
   EXPECT_NEAR(full.update, (0.08 + 0.009 * 32) * kMs, 1e-12);
   EXPECT_NEAR(full.launch, 1.6 * kMs, 1e-12);
   EXPECT_NEAR(full.launch_lead, 1.6 * kMs, 1e-12);
-  EXPECT_NEAR(full.delivery, (1.0 + 0.028 * 32) * kMs, 1e-12);
-  EXPECT_NEAR(step_of(dense, equal_decodes(1, 500), GraphMode::kFull).delivery, 0.7 * kMs, 1e-12);
-  EXPECT_NEAR(step_of(dense, equal_decodes(1, 500), GraphMode::kPiecewise).launch, 10.0 * kMs, 1e-12);
+  EXPECT_NEAR(full.delivery, (1.2 + 0.034 * 32) * kMs, 1e-12);
+  EXPECT_NEAR(step_of(dense, equal_decodes(1, 500), GraphMode::kFull).delivery, 1.0 * kMs, 1e-12);
+  EXPECT_NEAR(step_of(dense, equal_decodes(1, 500), GraphMode::kPiecewise).launch, 10.6 * kMs, 1e-12);
   const HostTime none = step_of(dense, equal_decodes(1, 500), GraphMode::kNone);
-  EXPECT_NEAR(none.launch, 29.5 * kMs, 1e-12);
+  EXPECT_NEAR(none.launch, 30.0 * kMs, 1e-12);
   EXPECT_NEAR(none.launch_lead, 2.5 * kMs, 1e-12);
   const HostTimes experts(find_platform("h200-vm"), 0, 48);
   EXPECT_NEAR(step_of(experts, equal_decodes(1, 500), GraphMode::kFull).launch, 3.1 * kMs, 1e-12);
@@ -89,6 +91,90 @@ TEST(Platforms, LeadIsNeverLongerThanTheLaunch) {
   set_platform_term(platform, "lead_none", 5);
   set_platform_term(platform, "launch_none", 2);
   EXPECT_EQ(step_of(HostTimes(platform, 1, 0), equal_decodes(1, 1), GraphMode::kNone).launch_lead, 2);
+}
+
+TEST(Platforms, NormsOfQueriesAndKeysAreLaunchedToo) {
+  const HostTimes host(find_platform("h200-vm"), LayerCounts{36, 0, 36});
+  EXPECT_NEAR(step_of(host, equal_decodes(1, 1), GraphMode::kPiecewise).launch, (10.6 * 36 / 32 + 3.35) * kMs, 1e-12);
+  EXPECT_NEAR(step_of(host, equal_decodes(1, 1), GraphMode::kNone).launch, (30.0 * 36 / 32 + 1.5) * kMs, 1e-12);
+  EXPECT_EQ(step_of(host, equal_decodes(1, 1), GraphMode::kFull).launch,
+            step_of(HostTimes(find_platform("h200-vm"), 36, 0), equal_decodes(1, 1), GraphMode::kFull).launch);
+}
+
+TEST(Platforms, PromptsTakeTheHostLonger) {
+  Platform platform;
+  set_platform_term(platform, "schedule_prefill", 1);
+  set_platform_term(platform, "sample_prefill", 2);
+  set_platform_term(platform, "update_prefill", 4);
+  const HostTimes host(platform, 1, 0);
+  const std::array chunks{PrefillChunk{16, 0}};
+  BatchShape mixed = equal_decodes(3, 10);
+  mixed.prefills = chunks;
+  mixed.prefill_tokens = 16;
+  const HostTime with = step_of(host, mixed, GraphMode::kNone),
+                 without = step_of(host, equal_decodes(3, 10), GraphMode::kNone);
+  EXPECT_EQ(with.schedule - without.schedule, 1);
+  EXPECT_EQ(with.sample - without.sample, 2);
+  EXPECT_EQ(with.update - without.update, 4);
+}
+
+TEST(Platforms, OneGraphIsLaunchedInTheSameTimeAlways) {
+  const HostTimes host(find_platform("h200-vm"), 32, 0);
+  EXPECT_EQ(step_of(host, equal_decodes(1, 1), GraphMode::kFull).launch_spread, 0);
+  EXPECT_NEAR(step_of(host, equal_decodes(1, 1), GraphMode::kNone).launch_spread, 0.21 * 30.0 * kMs, 1e-12);
+}
+
+TEST(LaterOfKernelsAndLaunch, IsTheExpectedMaximum) {
+  HostTime host;
+  EXPECT_EQ(host.later(3, 5), 5);
+  EXPECT_EQ(host.later(7, 5), 7);
+  host.launch_spread = 2;
+  double before = 0;
+  for (double kernels = -10; kernels <= 20; kernels += 0.5) {
+    double expected = 0, weights = 0;
+    for (double z = -8; z <= 8; z += 1.0 / 256) {
+      const double weight = std::exp(-z * z / 2);
+      expected += weight * std::max(kernels, 5 + host.launch_spread * z);
+      weights += weight;
+    }
+    const double later = host.later(kernels, 5);
+    EXPECT_NEAR(later, expected / weights, 0.1 * host.launch_spread) << kernels;
+    EXPECT_GE(later, std::max(kernels, 5.0));
+    EXPECT_GE(later, before);
+    before = later;
+  }
+}
+
+TEST(ClockTerms, DriveIsHeldBetweenCoolAndSustained) {
+  ClockTerms clock;
+  EXPECT_EQ(clock.drive(0.4, 0.9), 0.4);  // nothing said: the share of computing
+  clock.power_computing = 2, clock.power_decode_attention = 1, clock.power_free = 0.5;
+  EXPECT_DOUBLE_EQ(clock.drive(0.25, 0.5), 0.5);
+  EXPECT_EQ(clock.drive(0.1, 0.1), 0);
+  EXPECT_EQ(clock.drive(0.9, 0), 1);
+}
+
+TEST(ClockTerms, LongStepsWarmTheDeviceTheyRunOn) {
+  ClockTerms clock;
+  clock.time_constant = 0.1;
+  EXPECT_EQ(clock.mean_during(0.5, 0.2, 1), 0.5);  // cooling waits for the step's end
+  EXPECT_NEAR(clock.mean_during(0, 1, 1e-4), 0, 1e-3);
+  EXPECT_NEAR(clock.mean_during(0, 1, 0.2), 0.5, 1e-12);
+  EXPECT_GT(clock.mean_during(0, 1, 100), 0.99);
+}
+
+TEST(ClockTerms, RepetitionsWarmAProfile) {
+  ClockTerms clock;
+  clock.time_constant = 0.1;
+  EXPECT_EQ(clock.cool_seconds(3e-3, 0.2), 3e-3);
+  clock.profile_repeats = 100;
+  EXPECT_DOUBLE_EQ(clock.profile_warmth(1e-3), 0.5);
+  EXPECT_DOUBLE_EQ(clock.cool_seconds(1e-3, 0.2), 1e-3 / 1.1);
+  double before = 0;  // monotone: a longer kernel stays the longer one
+  for (double seconds = 1e-6; seconds < 1; seconds *= 1.3) {
+    EXPECT_GT(clock.cool_seconds(seconds, 0.2), before);
+    before = clock.cool_seconds(seconds, 0.2);
+  }
 }
 
 TEST(Platforms, GapsFollowTheLayers) {

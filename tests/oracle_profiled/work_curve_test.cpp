@@ -96,8 +96,13 @@ TEST(WorkCurve, StepsWhereTheTileBegins) {
   EXPECT_DOUBLE_EQ(curve.at(641).seconds, 20);
   EXPECT_DOUBLE_EQ(curve.at(655).seconds, 20);
   EXPECT_DOUBLE_EQ(curve.at(699).seconds, 24) << "not beyond the next point";
-  EXPECT_DOUBLE_EQ(curve.at(705).seconds, curve.at(720).seconds);
-  EXPECT_LT(curve.at(720).seconds, curve.at(721).seconds);
+  EXPECT_DOUBLE_EQ(curve.at(705).seconds, curve.at(768).seconds) << "tiles of 128 rows from the third on";
+  EXPECT_LT(curve.at(768).seconds, curve.at(769).seconds);
+  const WorkCurve small({{128, 10}, {256, 20}}, work);
+  EXPECT_DOUBLE_EQ(small.at(145).seconds, small.at(160).seconds);
+  EXPECT_LT(small.at(160).seconds, small.at(161).seconds);
+  const WorkCurve large({{1024, 10}, {2048, 20}}, work);
+  EXPECT_LT(large.at(1100).seconds, large.at(1101).seconds) << "smooth where a tile more is no wave more";
 }
 
 TEST(WorkCurve, IsMonotonePositiveAndContinuous) {

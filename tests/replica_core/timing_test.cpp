@@ -1,7 +1,10 @@
 // Hand-computed time lines of one replica. Times in comments are milliseconds.
 #include "solo.hpp"
 
+#include "replica_core/clock_regime.hpp"
+
 #include <gtest/gtest.h>
+#include <cmath>
 
 namespace dooly::test {
 namespace {
@@ -175,6 +178,31 @@ TEST(Asynchronous, ALaunchBoundStepEndsWithItsLaunch) {
   pipelined.at(0, 1, 8, 2);
   pipelined.run();
   EXPECT_NEAR(pipelined.fate(1).first_engine_s, 13.25 * kMs, kTiny);
+}
+
+// Kernels of 6 that begin at 1 would end at 7; the launch ends at 6.5 on average and scatters by 2: the step ends at
+// 6.5 + 0.25 + sqrt(0.25² + 0.8²).
+TEST(Synchronous, LaunchesThatScatterDelayStepsThatAreJustAsLong) {
+  oracle::Platform host;
+  host.schedule = kMs;
+  host.launch_none.fixed = 5 * kMs;
+  host.launch_spread = 0.4;
+  host.sample = 0.5 * kMs;
+  Solo solo(plain_config(100), oracle::FixedOracle({.base = 6 * kMs}, oracle::HostTimes(host, 1, 0)));
+  solo.at(0, 1, 8, 1);
+  solo.run();
+  EXPECT_NEAR(solo.fate(1).first_engine_s, (6.75 + std::sqrt(0.0625 + 0.64)) * kMs, kTiny);
+}
+
+TEST(ClockRegime, CoolsAtItsOwnPace) {
+  const oracle::LatencyOracle::ClockModel model{1, 0.1, 0.4};
+  oracle::DeviceState device;
+  replica::advance_clock_regime(device, model, 0, 0.1, 1);
+  EXPECT_DOUBLE_EQ(device.sustained, 0.5);
+  replica::advance_clock_regime(device, model, 0.4, 0, 1);
+  EXPECT_DOUBLE_EQ(device.sustained, 0.25);
+  replica::advance_clock_regime(device, model, 0, 0.4, 0);  // a step that does not drive it cools it as well
+  EXPECT_DOUBLE_EQ(device.sustained, 0.125);
 }
 
 // Input 2 + 0.5 per 1,000 tokens runs in parallel, hashing of 1 per 1,000 tokens one after the other: requests of 2,000

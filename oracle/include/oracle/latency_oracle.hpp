@@ -29,10 +29,12 @@ class LatencyOracle {
   virtual RequestCost request_cost(std::uint32_t prompt_tokens) const = 0;
 
   /// `DeviceState::sustained` moves towards sustained_when_busy × StepCost::compute_share while the device is busy and
-  /// towards 0 while it idles, with this time constant, seconds. {0, 0}: this oracle has one regime.
+  /// towards 0 while it idles, with this time constant, seconds; where it falls with cooling_time_constant, unless that
+  /// is 0. {0, 0}: this oracle has one regime.
   struct ClockModel {
     double sustained_when_busy = 0;
     double time_constant = 0;
+    double cooling_time_constant = 0;
   };
   virtual ClockModel clock_model() const { return {}; }
 
@@ -62,11 +64,12 @@ class LatencyOracle {
   static void check(const StepCost& answer) {
     const double sum = answer.device.token_ops + answer.device.attention + answer.device.collective +
                        answer.device.other + answer.device.gaps + answer.host.schedule + answer.host.launch +
-                       answer.host.launch_lead + answer.host.sample + answer.host.update + answer.host.delivery;
+                       answer.host.launch_lead + answer.host.launch_spread + answer.host.sample + answer.host.update +
+                       answer.host.delivery;
     const bool sane = answer.device.token_ops >= 0 && answer.device.attention >= 0 && answer.device.collective >= 0 &&
                       answer.device.other >= 0 && answer.device.gaps >= 0 && answer.host.schedule >= 0 &&
-                      answer.host.launch >= 0 && answer.host.launch_lead >= 0 && answer.host.sample >= 0 &&
-                      answer.host.update >= 0 && answer.host.delivery >= 0 && sum < 1e9;
+                      answer.host.launch >= 0 && answer.host.launch_lead >= 0 && answer.host.launch_spread >= 0 &&
+                      answer.host.sample >= 0 && answer.host.update >= 0 && answer.host.delivery >= 0 && sum < 1e9;
     if (!sane) reject(answer);  // NaN fails every comparison
   }
   [[noreturn]] static void reject(const StepCost& answer);

@@ -11,20 +11,59 @@
 
 namespace dooly::oracle {
 
-/// Time to launch one forward pass: fixed + per_layer × dense layers + per_moe_layer × layers of experts, seconds.
+struct ModelConfig;
+
+/// Layers of a model by what launching them takes.
+struct LayerCounts {
+  std::uint32_t dense = 0, moe = 0;
+  std::uint32_t dense_with_qk_norm = 0;  ///< of the dense ones, those that normalise queries and keys
+};
+LayerCounts layer_counts(const ModelConfig& model);
+
+/// Time to launch one forward pass: fixed + per_layer × dense layers + per_qk_norm × those of them with norms of
+/// queries and keys + per_moe_layer × layers of experts, seconds.
 struct LaunchTerm {
   double fixed = 0;
   double per_layer = 0;
   double per_moe_layer = 0;
-  double seconds(std::uint32_t dense_layers, std::uint32_t moe_layers) const {
-    return fixed + per_layer * dense_layers + per_moe_layer * moe_layers;
+  double per_qk_norm = 0;
+  double seconds(const LayerCounts& layers) const {
+    return fixed + per_layer * layers.dense + per_moe_layer * layers.moe + per_qk_norm * layers.dense_with_qk_norm;
   }
 };
 
-/// What the power cap does to computing.
+/// What the power cap does to a device. Its regime moves between cool (0) and sustained (1) towards the drive of the
+/// step that runs, `power_computing` × share of the time that the matrix units are busy + `power_decode_attention` ×
+/// share that decodes attend − `power_free`, held within 0 … 1.
 struct ClockTerms {
   double slowdown = 0;       ///< seconds more for each second of computing at the sustained clock
   double time_constant = 0;  ///< seconds in which a device under load gets there; 0: it stays cool
+  double cooling_time_constant = 0;      ///< seconds in which it cools; 0: as it warms
+  double slowdown_memory = 0;            ///< as `slowdown`, of what reading bounds
+  double slowdown_decode_attention = 0;  ///< as `slowdown`, of attention of decodes
+  double power_computing = 0, power_decode_attention = 0, power_free = 0;  ///< the first 0: 1
+  /// How often in a row a profile's kernels ran while they were timed, warming the device by themselves.
+  double profile_repeats = 0;
+
+  /// Regime in which a kernel of `seconds` was timed.
+  double profile_warmth(double seconds) const {
+    const double ran = profile_repeats * seconds;
+    return ran > 0 ? ran / (ran + time_constant) : 0;
+  }
+  /// Time on a cool device of what took `seconds` in a profile and takes `slowdown_here` longer at the sustained clock.
+  double cool_seconds(double seconds, double slowdown_here) const {
+    return seconds / (1 + slowdown_here * profile_warmth(seconds));
+  }
+  double drive(double computing_share, double decode_attention_share) const {
+    const double over = (power_computing > 0 ? power_computing : 1) * computing_share +
+                        power_decode_attention * decode_attention_share - power_free;
+    return over > 0 ? (over < 1 ? over : 1) : 0;
+  }
+  /// Mean regime during a step of `seconds` that starts at `sustained`: long steps warm the device they run on.
+  double mean_during(double sustained, double drive_here, double seconds) const {
+    if (!(time_constant > 0) || drive_here <= sustained) return sustained;
+    return sustained + (drive_here - sustained) * seconds / (2 * time_constant + seconds);
+  }
 };
 
 /// Host times of a serving machine, and its devices' clock, seconds. Every number has a name in scenarios
@@ -34,9 +73,11 @@ struct Platform {
   double schedule = 0, schedule_per_request = 0;
   double update = 0, update_per_request = 0;
   double sample = 0, sample_per_request = 0;
+  double schedule_prefill = 0, sample_prefill = 0, update_prefill = 0;  ///< more in steps with a part of a prompt
   LaunchTerm launch_full, launch_piecewise, launch_none;
   LaunchTerm lead_full, lead_piecewise, lead_none;
   LaunchTerm gaps_full, gaps_piecewise, gaps_none;
+  double launch_spread = 0;  ///< standard deviation ÷ launch, of passes that are not one graph
   double delivery = 0, delivery_per_request = 0;
   double delivery_single = 0;  ///< delivery of a step that yields one token
   double input = 0, input_per_1000_tokens = 0;
@@ -75,7 +116,9 @@ std::string_view default_platform(std::string_view gpu_name);
 class HostTimes {
  public:
   HostTimes() = default;  ///< all zero
-  HostTimes(const Platform& platform, std::uint32_t dense_layers, std::uint32_t moe_layers);
+  HostTimes(const Platform& platform, const LayerCounts& layers);
+  HostTimes(const Platform& platform, std::uint32_t dense_layers, std::uint32_t moe_layers)
+      : HostTimes(platform, LayerCounts{dense_layers, moe_layers}) {}
 
   /// Inline: part of every answer in the simulator's innermost loop.
   void step(const BatchShape& shape, GraphMode mode, HostTime& host) const {
@@ -83,10 +126,16 @@ class HostTimes {
     host.schedule = platform_.schedule + platform_.schedule_per_request * requests;
     host.update = platform_.update + platform_.update_per_request * requests;
     if (shape.empty()) return;
+    if (!shape.prefills.empty()) {
+      host.schedule += platform_.schedule_prefill;
+      host.update += platform_.update_prefill;
+    }
     const Launch& launch = launch_[static_cast<int>(mode)];
     host.launch = launch.launch;
     host.launch_lead = launch.lead;
+    host.launch_spread = launch.spread;
     host.sample = platform_.sample + platform_.sample_per_request * requests;
+    if (!shape.prefills.empty()) host.sample += platform_.sample_prefill;
     if (shape.logits_rows > 1) {
       host.delivery = platform_.delivery + platform_.delivery_per_request * shape.logits_rows;
     } else if (shape.logits_rows == 1) {
@@ -102,6 +151,7 @@ class HostTimes {
     double launch = 0;
     double lead = 0;
     double gaps = 0;
+    double spread = 0;
   };
   Launch launch_[3];  // by GraphMode
   Platform platform_;

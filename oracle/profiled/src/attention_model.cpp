@@ -23,6 +23,16 @@ std::uint64_t whole(const OperatorKey& key, const char* attribute) {
   return value != nullptr && *value > 0 ? static_cast<std::uint64_t>(*value) : 0;
 }
 
+/// Samples as they would be without the heat of their own repetitions.
+std::vector<Sample> on_cool_device(std::vector<Sample> samples, const ClockTerms& clock) {
+  for (Sample& s : samples) {
+    if (s.regime == ClockRegime::kUnknown)
+      s.median_s =
+          clock.cool_seconds(s.median_s, s.point[kPrefills] > 0 ? clock.slowdown : clock.slowdown_decode_attention);
+  }
+  return samples;
+}
+
 }  // namespace
 
 AttentionRoofline attention_roofline(const OperatorKey& key, const Gpu& gpu, const Efficiency& efficiency) {
@@ -81,8 +91,10 @@ ChunkSums ChunkSums::of(const BatchShape& shape) {
   return sums;
 }
 
-AttentionModel::AttentionModel(const std::vector<Sample>& samples, const AttentionRoofline& work, const Limits& limits)
-    : work_(work) {
+AttentionModel::AttentionModel(const std::vector<Sample>& as_timed, const AttentionRoofline& work, const Limits& limits)
+    : work_(work),
+      decode_slowdown_(limits.clock.slowdown_decode_attention) {
+  const std::vector<Sample> samples = on_cool_device(as_timed, limits.clock);
   std::vector<DecodeSurface::Point> decodes;
   std::vector<PrefillSurface::Point> prefills;
   for (const Sample& s : samples) {
@@ -194,6 +206,8 @@ AttentionModel::Result AttentionModel::of_decodes(const BatchShape& shape) const
   result.origin = factor > 1 ? worse(decode.origin, Origin::kInterpolated) : decode.origin;
   result.error = result.origin == Origin::kInterpolated ? std::max(decode.error, decode_.fold_error()) : decode.error;
   result.compute_seconds = mean.decodes * mean.attended * work_.decode_pair_s;
+  result.decode_seconds = result.seconds;
+  result.clock_seconds = result.seconds * decode_slowdown_;
   return result;
 }
 
@@ -211,7 +225,8 @@ AttentionModel::Result AttentionModel::at(const BatchShape& batch_shape, const C
   const double computing = batch.pair_sum * work_.pair_s;
   const double reading = batch.kv_sum * work_.token_s + work_.kernel_s;
   const double factor = std::max(computing * slowdown, reading) / std::max(computing, reading);
-  result.clock_seconds = prefill.seconds * (factor - 1);
+  result.clock_seconds = prefill.seconds * (factor - 1) + decode.clock_seconds;
+  result.decode_seconds = decode.seconds;
   result.compute_seconds = decode.compute_seconds + computing;
   if (shape.decodes == 0) {
     result.seconds = prefill.seconds;

@@ -24,8 +24,11 @@ void add_to(Provenance& provenance, Origin origin, double seconds) {
 CompiledPlan::CompiledPlan(const StepPlan& plan, std::span<const SampleSource* const> sources, const Gpu& gpu,
                            const CompileSettings& settings)
     : graphs_(settings.capture_sizes),
-      dense_layers_(plan.dense_layers),
-      moe_layers_(plan.moe_layers) {
+      clock_(settings.clock),
+      layers_{plan.dense_layers, plan.moe_layers} {
+  for (const PlanEntry& entry : plan.entries)
+    if (entry.key.kind == "qk_norm") layers_.dense_with_qk_norm += entry.count;
+  layers_.dense_with_qk_norm = std::min(layers_.dense_with_qk_norm, layers_.dense);
   PlanCompiler(*this, sources, gpu, settings).compile(plan);
   const std::uint32_t most = settings.max_num_batched_tokens + settings.max_num_seqs;
   token_table_.resize(std::max(most, graphs_.largest()) + 1);
@@ -51,7 +54,7 @@ CompiledPlan::Row CompiledPlan::row_of(const std::vector<RowOperator>& operators
     const Answer answer = op.curve.at(x);
     const double seconds = op.count * answer.seconds;
     (op.collective ? row.collective : row.token_ops) += seconds;
-    if (!op.collective) row.clock += seconds * (op.curve.work().clock_factor(x, op.slowdown) - 1);
+    if (!op.collective) row.clock += seconds * (op.curve.work().clock_factor(x, op.slowdown, op.slowdown_memory) - 1);
     row.compute += std::min(seconds, op.count * op.curve.work().compute(x));
     row.origin[static_cast<int>(answer.origin)] += seconds;
     row.error += seconds * answer.error;
@@ -112,12 +115,14 @@ const CompiledPlan::DecodeShares& CompiledPlan::decode_shares(const BatchShape& 
   middle.decode_context = shape.decodes * (start + width / 2);
   middle.decode_context_squares = middle.decode_context * (start + width / 2);
   Provenance seconds{rows.origin[0], rows.origin[1], rows.origin[2], rows.origin[3]};
-  double total = rows.token_ops + rows.collective, error = rows.error, compute = rows.compute;
+  double total = rows.token_ops + rows.collective, error = rows.error, compute = rows.compute, attention = 0;
   for (const AttentionOperatorModel& op : attention_) {
     const AttentionModel::Result result = op.model.at(middle, {}, 1);
     const double taken = op.count * result.seconds;
     add_to(seconds, result.origin, taken);
     total += taken;
+    attention += taken;
+    out.attention_clock_s += op.count * result.clock_seconds;
     error += taken * result.error;
     compute += std::min(taken, op.count * result.compute_seconds);
   }
@@ -125,7 +130,7 @@ const CompiledPlan::DecodeShares& CompiledPlan::decode_shares(const BatchShape& 
   out.share = {seconds.measured / total, seconds.interpolated / total, seconds.extrapolated / total,
                seconds.roofline / total};
   out.stated_error = error / total;
-  out.compute_share = std::min(1.0, compute / total);
+  out.compute_share = clock_.drive(std::min(1.0, compute / total), attention / total);
   return out;
 }
 
@@ -138,8 +143,8 @@ void CompiledPlan::cost(const BatchShape& shape, DeviceState state, StepCost& an
     double attention = 0;
     for (const AttentionOperatorModel& op : attention_) attention += op.count * op.model.decode_seconds(shape);
     answer.device.attention = attention;
-    answer.device.other = state.sustained * rows.clock;
     const DecodeShares& shares = decode_shares(shape, rows);
+    answer.device.other = state.sustained * (rows.clock + shares.attention_clock_s);
     const double total = answer.device.total();
     answer.provenance = {shares.share.measured * total, shares.share.interpolated * total,
                          shares.share.extrapolated * total, shares.share.roofline * total};
@@ -148,23 +153,24 @@ void CompiledPlan::cost(const BatchShape& shape, DeviceState state, StepCost& an
     return;
   }
   const ChunkSums chunks = ChunkSums::of(shape);
-  double clock = rows.clock, error = rows.error, compute = rows.compute, attention = 0;
+  double clock = rows.clock, error = rows.error, compute = rows.compute, attention = 0, decode_attention = 0;
   answer.provenance = {rows.origin[0], rows.origin[1], rows.origin[2], rows.origin[3]};
   for (const AttentionOperatorModel& op : attention_) {
     const AttentionModel::Result result = op.model.at(shape, chunks, op.slowdown);
     const double taken = op.count * result.seconds;
     attention += taken;
     clock += op.count * result.clock_seconds;
+    decode_attention += op.count * result.decode_seconds;
     compute += std::min(taken, op.count * result.compute_seconds);
     error += taken * result.error;
     add_to(answer.provenance, result.origin, taken);
   }
   answer.device.attention = attention;
-  answer.device.other = state.sustained * clock;
   const double cool = rows.token_ops + rows.collective + attention;
   if (!(cool > 0)) return;
+  answer.compute_share = clock_.drive(std::min(1.0, compute / cool), std::min(1.0, decode_attention / cool));
+  answer.device.other = clock_.mean_during(state.sustained, answer.compute_share, cool) * clock;
   answer.stated_error = error / cool;
-  answer.compute_share = std::min(1.0, compute / cool);
   const double slower = answer.device.total() / cool;
   answer.provenance.measured *= slower;
   answer.provenance.interpolated *= slower;
@@ -184,7 +190,7 @@ bool CompiledPlan::decode_run(const BatchShape& first, double gaps_s, std::span<
   run.share = shares.share;
   run.stated_error = shares.stated_error;
   run.compute_share = shares.compute_share;
-  run.per_sustained_s = rows.clock;
+  run.per_sustained_s = rows.clock + shares.attention_clock_s;
   const std::uint64_t left = shares.interval_end - first.decode_context / n;
   run.steps = static_cast<std::uint32_t>(std::min<std::uint64_t>(device_s.size(), left));
   const std::span<double> steps = device_s.first(run.steps);

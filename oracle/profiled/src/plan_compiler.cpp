@@ -27,6 +27,14 @@ std::uint32_t all_experts(const OperatorKey& key) {
   return dim(key, 2);
 }
 
+/// Whether linears were timed at a known clock.
+bool says_regime(const std::vector<SampleSet>& sets) {
+  return std::none_of(sets.begin(), sets.end(), [](const SampleSet& set) {
+    return set.key.kind == "linear" && std::any_of(set.samples.begin(), set.samples.end(),
+                                                   [](const Sample& s) { return s.regime == ClockRegime::kUnknown; });
+  });
+}
+
 }  // namespace
 
 PlanCompiler::PlanCompiler(CompiledPlan& out, std::span<const SampleSource* const> sources, const Gpu& gpu,
@@ -92,12 +100,12 @@ void PlanCompiler::report(const PlanEntry& entry, OperatorAnswer answer) {
 
 void PlanCompiler::add_attention(const PlanEntry& entry) {
   OperatorAnswer answer;
-  answer.clock_slowdown = settings_.clock_slowdown;
+  answer.clock_slowdown = 1 + settings_.clock.slowdown;
   Found found = find(entry.signature);
   const bool has_cool = std::any_of(found.samples.begin(), found.samples.end(),
                                     [](const Sample& s) { return s.regime != ClockRegime::kSustained; });
   if (has_cool) std::erase_if(found.samples, [](const Sample& s) { return s.regime == ClockRegime::kSustained; });
-  const AttentionModel::Limits limits{settings_.max_num_seqs, double(1 << 20)};
+  const AttentionModel::Limits limits{settings_.max_num_seqs, double(1 << 20), settings_.clock};
   AttentionModel model(found.samples, attention_roofline(entry.key, gpu_, settings_.efficiency), limits);
   answer.source = found.source;
   answer.points = model.points();
@@ -139,12 +147,13 @@ RowWork PlanCompiler::work_of(const PlanEntry& entry) const {
 
 void PlanCompiler::add_rows(const PlanEntry& entry) {
   OperatorAnswer answer;
-  answer.clock_slowdown = settings_.clock_slowdown;
+  answer.clock_slowdown = 1 + settings_.clock.slowdown;
   const RowWork work = work_of(entry);
   CompiledPlan::RowOperator op;
   op.curve = curve_of(entry, work, answer);
   op.count = entry.count;
   op.slowdown = answer.clock_slowdown;
+  if (op.slowdown > 1) op.slowdown_memory = 1 + settings_.clock.slowdown_memory;
   op.collective = entry.binding == Binding::kCollective;
   op.scale = op.collective ? entry.bytes_per_token : entry.rows_per_token;
   answer.points = op.curve.points().size();
@@ -241,9 +250,24 @@ WorkCurve PlanCompiler::fit(const PlanEntry& entry, const std::vector<Sample>& s
   }
   if (cool.empty()) {
     for (WorkCurve::Point& p : hot) p.seconds /= work.clock_factor(p.x, answer.clock_slowdown);
-    cool = std::move(hot);
+    return WorkCurve(std::move(hot), work);
   }
-  return WorkCurve(std::move(cool), work);
+  WorkCurve curve(std::move(cool), work);
+  const bool says_regime =
+      std::any_of(samples.begin(), samples.end(), [](const Sample& s) { return s.regime != ClockRegime::kUnknown; });
+  return says_regime ? curve : on_cool_device(std::move(curve));
+}
+
+/// A curve as it would be without the heat of the repetitions it was timed in.
+WorkCurve PlanCompiler::on_cool_device(WorkCurve curve) const {
+  if (!(settings_.clock.profile_repeats > 0)) return curve;
+  const ClockTerms& clock = settings_.clock;
+  const RowWork& work = curve.work();
+  curve.rescale([&](const WorkCurve::Point& p) {
+    const double longer = work.clock_factor(p.x, 1 + clock.slowdown, 1 + clock.slowdown_memory) - 1;
+    return clock.cool_seconds(p.seconds, longer);
+  });
+  return curve;
 }
 
 bool PlanCompiler::linear_from_neighbours(const PlanEntry& entry, OperatorAnswer& answer, WorkCurve& curve) {
@@ -267,7 +291,7 @@ bool PlanCompiler::linear_from_neighbours(const PlanEntry& entry, OperatorAnswer
     if (!surface) surface = std::make_unique<LinearSurface>(sources_[i].sets(), entry.key, gpu_, settings_.efficiency);
     const auto found = surface->at(entry.key.dims[0], entry.key.dims[1]);
     if (!found) continue;
-    curve = *found;
+    curve = says_regime(sources_[i].sets()) ? *found : on_cool_device(*found);
     answer.source = static_cast<int>(i);
     answer.best = curve.at(curve.points().front().x).origin;
     answer.note = fmt::format("from {} linears of other sizes", surface->sizes());

@@ -34,6 +34,7 @@ class PlanCompiler {
   bool collective_of_other_family(const PlanEntry& entry, const RowWork& work, OperatorAnswer& answer,
                                   WorkCurve& curve);
   void extend_custom_all_reduce(const PlanEntry& entry, std::vector<Sample>& samples, OperatorAnswer& answer);
+  WorkCurve on_cool_device(WorkCurve curve) const;
   RowWork work_of(const PlanEntry& entry) const;
   Found find(const Signature& signature) const;
   void report(const PlanEntry& entry, OperatorAnswer answer);

@@ -13,7 +13,7 @@ CompileSettings checked(CompileSettings settings, const Platform& platform) {
         fmt::format("max_num_batched_tokens: must be from 1 to {}, got {}", 1u << 24, settings.max_num_batched_tokens));
   if (settings.max_num_seqs == 0 || settings.max_num_seqs > (1u << 20))
     throw OracleError(fmt::format("max_num_seqs: must be from 1 to {}, got {}", 1u << 20, settings.max_num_seqs));
-  settings.clock_slowdown = 1 + platform.clock.slowdown;
+  settings.clock = platform.clock;
   return settings;
 }
 
@@ -22,8 +22,9 @@ CompileSettings checked(CompileSettings settings, const Platform& platform) {
 ProfiledOracle::ProfiledOracle(const StepPlan& plan, std::span<const SampleSource* const> sources, const Gpu& gpu,
                                CompileSettings settings, const Platform& platform)
     : plan_(plan, sources, gpu, checked(std::move(settings), platform)),
-      host_(platform, plan_.dense_layers(), plan_.moe_layers()) {
-  if (platform.clock.time_constant > 0) clock_ = {1, platform.clock.time_constant};
+      host_(platform, plan_.layers()) {
+  if (platform.clock.time_constant > 0)
+    clock_ = {1, platform.clock.time_constant, platform.clock.cooling_time_constant};
 }
 
 bool ProfiledOracle::decode_run(const BatchShape& first, std::span<double> device_s, DecodeRun& run) const {

@@ -9,11 +9,11 @@ double RowWork::weight_share(double rows) const {
   return active_expert_share(experts, experts_per_token, static_cast<std::uint32_t>(std::min(rows, 1e9)));
 }
 
-double RowWork::clock_factor(double rows, double slowdown) const {
+double RowWork::clock_factor(double rows, double slowdown, double slowdown_memory) const {
   const double computing = compute(rows);
   const double reading = memory(rows) + fixed;
   const double cool = std::max(computing, reading);
-  return cool > 0 ? std::max(computing * slowdown, reading) / cool : 1;
+  return cool > 0 ? std::max(computing * slowdown, reading * slowdown_memory) / cool : 1;
 }
 
 RowWork row_work(const Gpu& gpu, const Efficiency& efficiency, DType compute, double flops_per_row, double weight_bytes,

@@ -84,7 +84,7 @@ Answer WorkCurve::at(double x) const {
     return {above->seconds, Origin::kMeasured, raised};
   }
   if (above != points_.begin() && above != points_.end()) {
-    const double rows = work_.tile > 1 ? std::min(std::ceil(x / work_.tile) * work_.tile, above->x) : x;
+    const double rows = std::min(work_.tiled(x), above->x);
     return {between(static_cast<std::size_t>(above - points_.begin()), rows), worse(best_, Origin::kInterpolated),
             fold_error_};
   }

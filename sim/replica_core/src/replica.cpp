@@ -12,7 +12,7 @@ constexpr std::uint32_t kAheadAtLeast = 8, kAheadAtMost = 256;
 
 /// When a step that the loop starts to schedule at `host_s` has been launched, and when its result is there. Scheduling
 /// and launching block the loop; the device starts with the first kernel, or after the step before, and cannot end
-/// before the last kernel has been launched (docs/engine-timing.md).
+/// before the last kernel, the sampler's, has been launched (docs/engine-timing.md).
 struct LaunchTimes {
   double launched_s;
   double ready_s;
@@ -21,8 +21,8 @@ LaunchTimes launch_times(double host_s, double device_end_s, const oracle::StepC
   const double begin = host_s + cost.host.schedule;
   if (empty) return {begin, std::max(device_end_s, begin)};
   const double kernels_begin = std::max(device_end_s, begin + cost.host.launch_lead);
-  const double launched = begin + cost.host.launch;
-  return {launched + cost.host.sample, std::max(kernels_begin + cost.device.total(), launched)};
+  const double launched = begin + cost.host.launch + cost.host.sample;
+  return {launched, cost.host.later(kernels_begin + cost.device.total(), launched)};
 }
 
 }  // namespace
@@ -299,8 +299,7 @@ void Replica::plan_ahead() {
 }
 
 /// launch_times() of all steps with what they share taken out of the loop. The device's end is written so that little
-/// depends on the step before: max(max(d, b) + k, l) = max(d + k, max(b + k, l)), exactly, because adding k rounds
-/// monotonically.
+/// depends on the step before: max(d, b) + k = max(d + k, b + k), exactly, because adding k rounds monotonically.
 void Replica::plan_run(std::uint32_t steps, double stop_s) {
   const oracle::HostTime host = ahead_run_.host;
   const bool two_in_flight = engine_.batches_in_flight() > 1;
@@ -312,9 +311,8 @@ void Replica::plan_run(std::uint32_t steps, double stop_s) {
   for (; made < steps && turn_s < stop_s; ++made) {
     const double kernels = ahead_device_s_[made];
     const double begin = turn_s + host.schedule;
-    const double launched = begin + host.launch;
-    const double host_s = launched + host.sample;
-    device_end_s = std::max(device_end_s + kernels, std::max((begin + host.launch_lead) + kernels, launched));
+    const double host_s = begin + host.launch + host.sample;
+    device_end_s = host.later(std::max(device_end_s + kernels, (begin + host.launch_lead) + kernels), host_s);
     client_s = std::max(client_s, turn_s + oldest.delivery_s);
     ahead_[made] = {turn_s, host_s, device_end_s, client_s};
     const PendingResult result{device_end_s, host.update, host.delivery, kernels};
@@ -340,10 +338,9 @@ void Replica::plan_run_warming(std::uint32_t steps, double stop_s) {
   for (; made < steps && turn_s < stop_s; ++made) {
     const double kernels = ahead_device_s_[made] += device_.sustained * ahead_run_.per_sustained_s;
     const double begin = turn_s + host.schedule;
-    const double launched = begin + host.launch;
-    const double host_s = launched + host.sample;
+    const double host_s = begin + host.launch + host.sample;
     const double before_s = std::max(device_end_s, turn_s);
-    device_end_s = std::max(device_end_s + kernels, std::max((begin + host.launch_lead) + kernels, launched));
+    device_end_s = host.later(std::max(device_end_s + kernels, (begin + host.launch_lead) + kernels), host_s);
     client_s = std::max(client_s, turn_s + oldest.delivery_s);
     advance_clock_regime(device_end_s - before_s, kernels, ahead_run_.compute_share);
     ahead_[made] = {turn_s, host_s, device_end_s, client_s};

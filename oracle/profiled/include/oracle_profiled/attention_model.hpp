@@ -2,6 +2,7 @@
 
 #include "oracle/batch_shape.hpp"
 #include "oracle/operator_key.hpp"
+#include "oracle/platform.hpp"
 #include "oracle/roofline_oracle.hpp"
 #include "oracle/sample.hpp"
 #include "oracle_profiled/answer.hpp"
@@ -42,6 +43,7 @@ class AttentionModel {
   struct Limits {
     std::uint32_t max_decodes = 1024;
     double max_context = 1 << 20;
+    ClockTerms clock = {};  ///< samples are taken to what they would be on a cool device
   };
   /// `samples` empty: the roofline answers everything.
   AttentionModel(const std::vector<Sample>& samples, const AttentionRoofline& work, const Limits& limits);
@@ -52,6 +54,7 @@ class AttentionModel {
     double compute_seconds = 0;  ///< of it at the peak of the matrix units
     Origin origin = Origin::kRoofline;
     double error = 0;
+    double decode_seconds = 0;  ///< for the decodes alone
   };
   /// `slowdown`: of computing at the sustained clock.
   Result at(const BatchShape& shape, const ChunkSums& chunks, double slowdown) const;
@@ -106,6 +109,7 @@ class AttentionModel {
   MixedSurface mixed_;
   SkewCurve skew_, mixed_skew_;  // of decodes alone, of decodes beside chunks
   bool needs_squares_ = false;
+  double decode_slowdown_ = 0;  // of decodes at the sustained clock
   std::size_t points_ = 0;
 };
 

@@ -2,6 +2,7 @@
 
 #include "oracle/cuda_graphs.hpp"
 #include "oracle/latency_oracle.hpp"
+#include "oracle/platform.hpp"
 #include "oracle/sample_set.hpp"
 #include "oracle/step_plan.hpp"
 #include "oracle_profiled/attention_model.hpp"
@@ -20,7 +21,7 @@ struct CompileSettings {
   Efficiency efficiency;
   double link_bandwidth = 0;  ///< bytes/s a direction between the replica's GPUs; 0: the GPU's own link
   std::uint32_t routing = 0;  ///< of experts, as in samples: 0 balanced, 1 power law 1.01, 2 power law 1.2
-  double clock_slowdown = 1;  ///< of computing at the sustained clock, for signatures not measured in both regimes
+  ClockTerms clock = {};      ///< for signatures not measured in both regimes
   bool use_roofline = true;   ///< behind the sources; false: an operator that nobody answers is an error
 };
 
@@ -58,8 +59,7 @@ class CompiledPlan {
 
   const std::vector<OperatorAnswer>& operators() const { return answers_; }
   const CudaGraphs& graphs() const { return graphs_; }
-  std::uint32_t dense_layers() const { return dense_layers_; }
-  std::uint32_t moe_layers() const { return moe_layers_; }
+  const LayerCounts& layers() const { return layers_; }
 
  private:
   /// What a number of tokens, or of sequences that sample, takes; seconds.
@@ -74,6 +74,7 @@ class CompiledPlan {
     WorkCurve curve;
     double count = 1;
     double slowdown = 1;
+    double slowdown_memory = 1;
     double scale = 1;  ///< rows to the curve's coordinate: bytes a row
     bool collective = false;
   };
@@ -88,6 +89,7 @@ class CompiledPlan {
     std::uint64_t interval_start = 0, interval_end = 0;  ///< mean contexts; the end is the first beyond
     Provenance share;
     double stated_error = 0, compute_share = 0;
+    double attention_clock_s = 0;  ///< more for attention at the sustained clock
   };
   friend class PlanCompiler;
 
@@ -98,11 +100,12 @@ class CompiledPlan {
   const DecodeShares& decode_shares(const BatchShape& shape, const Row& rows) const;
 
   CudaGraphs graphs_;
+  ClockTerms clock_;
   std::vector<RowOperator> by_tokens_, by_rows_, by_decodes_, by_prefill_tokens_;
   std::vector<AttentionOperatorModel> attention_;
   std::vector<Row> token_table_, logits_table_, decode_table_;  // by tokens, sequences that sample, decodes
   std::vector<OperatorAnswer> answers_;
-  std::uint32_t dense_layers_ = 0, moe_layers_ = 0;
+  LayerCounts layers_;
   mutable DecodeShares last_shares_;  // a memo: the same for the same batch
 };
 

@@ -10,7 +10,7 @@ namespace dooly::oracle {
 /// Device time at the sustained clock is the cool one plus what computing takes longer; that part is DeviceTime::other.
 class ProfiledOracle : public LatencyOracle {
  public:
-  /// The sources are read here and need not live on. `settings.clock_slowdown` is taken from the platform. Throws
+  /// The sources are read here and need not live on. `settings.clock` is taken from the platform. Throws
   /// OracleError, also for operators that nobody answers if `settings.use_roofline` is false.
   ProfiledOracle(const StepPlan& plan, std::span<const SampleSource* const> sources, const Gpu& gpu,
                  CompileSettings settings, const Platform& platform);

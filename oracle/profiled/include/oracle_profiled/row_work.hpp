@@ -3,6 +3,8 @@
 #include "oracle/gpu.hpp"
 #include "oracle/roofline_oracle.hpp"
 
+#include <cmath>
+
 namespace dooly::oracle {
 
 /// The least time of an operator by its rows (tokens, sequences or bytes): max(FLOPs ÷ peak, bytes ÷ bandwidth) + one
@@ -16,11 +18,20 @@ struct RowWork {
   std::uint32_t experts_per_token = 0;
   double tile = 1;  ///< rows that a matrix kernel computes at once at least: times are those of the next multiple
 
+  /// Rows that a matrix kernel computes for `rows`. Tiles are 128 rows high once there are more than two of them;
+  /// beyond 1,024 rows one tile more is no longer a wave more of the whole device.
+  double tiled(double rows) const {
+    if (tile <= 1 || rows > kSmoothRows) return rows;
+    const double step = rows > 2 * kHighTile ? kHighTile : tile;
+    return std::ceil(rows / step) * step;
+  }
+  static constexpr double kHighTile = 128, kSmoothRows = 1024;
+
   double compute(double rows) const { return compute_per_row * rows; }
   double memory(double rows) const { return memory_fixed * weight_share(rows) + memory_per_row * rows; }
   double seconds(double rows) const { return std::max(compute(rows), memory(rows)) + fixed; }
-  /// Time under a clock that makes computing `slowdown` times slower ÷ time, 1 … slowdown.
-  double clock_factor(double rows, double slowdown) const;
+  /// Time under a clock that makes computing `slowdown` times slower and reading `slowdown_memory` times ÷ time.
+  double clock_factor(double rows, double slowdown, double slowdown_memory = 1) const;
   double weight_share(double rows) const;
 };
 

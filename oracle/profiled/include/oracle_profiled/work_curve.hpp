@@ -31,6 +31,13 @@ class WorkCurve {
   Answer at(double x) const;
   /// Mean relative error of points that were left out (up to 10 folds; the ends always stay); 0 for two points or less.
   double fold_error() const { return fold_error_; }
+  /// Replaces the time of each point; they stay monotone.
+  template <typename Scale>
+  void rescale(const Scale& seconds_of) {
+    for (Point& p : points_) p.seconds = seconds_of(p);
+    for (std::size_t i = 1; i < points_.size(); ++i)
+      points_[i].seconds = std::max(points_[i].seconds, points_[i - 1].seconds);
+  }
   /// For points that were not measured themselves: labels answers at best so and states at least this error.
   void relabel(Origin best, double error) {
     best_ = best;

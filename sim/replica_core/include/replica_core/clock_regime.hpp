@@ -11,7 +11,10 @@ inline void advance_clock_regime(oracle::DeviceState& device, const oracle::Late
                                  double idle_s, double busy_s, double compute_share) {
   if (model.time_constant <= 0) return;
   const auto move = [&](double target, double seconds) {
-    if (seconds > 0) device.sustained += (target - device.sustained) * seconds / (model.time_constant + seconds);
+    if (!(seconds > 0)) return;
+    const bool cools = target < device.sustained && model.cooling_time_constant > 0;
+    const double tau = cools ? model.cooling_time_constant : model.time_constant;
+    device.sustained += (target - device.sustained) * seconds / (tau + seconds);
   };
   move(0, idle_s);
   move(model.sustained_when_busy * compute_share, busy_s);
