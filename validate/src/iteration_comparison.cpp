@@ -88,7 +88,7 @@ class IterationComparison {
     const double start_s = iteration.gpu_end_s - iteration.gpu_s;
     const double kernels_begin_s = std::max(start_s, iteration.launch_begin_s + cost.host.launch_lead);
     const double launched_s = iteration.launch_begin_s + cost.host.launch + cost.host.sample;
-    const double end_s = std::max(kernels_begin_s + cost.device.total(), launched_s);
+    const double end_s = cost.host.later(kernels_begin_s + cost.device.total(), launched_s);
     return end_s - start_s;
   }
 
