@@ -259,8 +259,8 @@ void check_expert_parallel(const scenario::Pool& spec, const oracle::ModelConfig
   if (!model.moe) throw oracle::OracleError(fmt::format("parallel.ep: {} has no experts, got {}", model.name, ep));
   if (ep != spec.parallel.tp)
     throw oracle::OracleError(
-        fmt::format("parallel.ep: other than tp needs data parallelism, which is not built yet, got {}; allowed: 1, {}",
-                    ep, spec.parallel.tp));
+        fmt::format("parallel.ep: other than tp needs data parallelism, which is not built yet, got {}; allowed: {}",
+                    ep, spec.parallel.tp == 1 ? "1" : fmt::format("1, {}", spec.parallel.tp)));
 }
 
 PoolDeployment build_pool(const scenario::Scenario& scenario, const scenario::Pool& spec,

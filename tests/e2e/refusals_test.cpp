@@ -22,10 +22,17 @@ TEST(Refusals, ParallelismThatIsNotBuiltYetIsRefusedByName) {
     EXPECT_TRUE(mentions(said, "parallel.pp") && mentions(said, "not built yet")) << said;
   }
   for (const Sets& sets : {Sets{"pools.main.parallel.dp=8", "pools.main.parallel.ep=8"},
-                           Sets{"pools.main.parallel.ep=8"}, Sets{"tp=2", "pools.main.parallel.dp=2"}}) {
+                           Sets{"model=Qwen/Qwen3-30B-A3B", "tp=2", "pools.main.parallel.ep=8"},
+                           Sets{"tp=2", "pools.main.parallel.dp=2"}}) {
     const std::string said = refusal(sets);
     EXPECT_TRUE(mentions(said, "not built yet")) << said;
   }
+}
+
+TEST(Refusals, ExpertsAreSharedByTheGpusOfAReplica) {
+  EXPECT_EQ(refusal({"model=Qwen/Qwen3-30B-A3B", "tp=2", "pools.main.parallel.ep=2"}), "ok");
+  const std::string said = refusal({"pools.main.parallel.ep=8"});
+  EXPECT_TRUE(mentions(said, "parallel.ep") && mentions(said, "has no experts")) << said;
 }
 
 TEST(Refusals, ATensorParallelSizeThatDoesNotDivideNamesTheHeads) {
