@@ -40,8 +40,9 @@ class Kernels {
   virtual std::string_view name() const = 0;                       ///< "torch", "vllm-fa3", ...
   virtual std::string family(std::string_view kind) const = 0;     ///< implementation family of an operator kind
                                                                    ///< (docs/operator-keys.md)
-  /// [T, k] x [n, k] -> [T, n]
-  virtual at::Tensor linear(const at::Tensor& x, const at::Tensor& weight) = 0;
+  /// [T, k] x [n, k] (+ bias [n]) -> [T, n]
+  virtual at::Tensor linear(const at::Tensor& x, const at::Tensor& weight,
+                            const std::optional<at::Tensor>& bias = std::nullopt) = 0;
   virtual at::Tensor embedding(const at::Tensor& table, const at::Tensor& ids) = 0;
   /// [.., H]; normalises the last dimension.
   virtual at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double epsilon) = 0;
@@ -59,6 +60,12 @@ class Kernels {
   /// Causal attention of q [T, N, D] over the cache, which already holds this step's tokens -> [T, N, D].
   virtual at::Tensor attention(const at::Tensor& q, const at::Tensor& k_cache, const at::Tensor& v_cache,
                                const AttentionMetadata& metadata, const AttentionShape& shape) = 0;
+  /// What AttentionMetadata::schedule is to hold for a step of layers of this shape and type; worked out once a step.
+  /// Undefined: these kernels want none.
+  virtual at::Tensor schedule(const AttentionMetadata& /*metadata*/, const AttentionShape& /*shape*/,
+                              at::ScalarType /*type*/) {
+    return {};
+  }
   /// Router logits [T, E] -> weights float32 [T, k] and expert ids int32 [T, k].
   virtual std::pair<at::Tensor, at::Tensor> top_experts(const at::Tensor& logits, std::int64_t top_k,
                                                         bool renormalise) = 0;
