@@ -8,6 +8,7 @@
 #include <ATen/ops/linear.h>
 #include <ATen/ops/relu.h>
 #include <ATen/ops/rms_norm.h>
+#include <ATen/ops/sigmoid.h>
 #include <ATen/ops/silu.h>
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/stack.h>
@@ -105,6 +106,8 @@ at::Tensor sum_terms(at::TensorList terms) {
   return sum;
 }
 
+at::Tensor multiply_by_sigmoid(const at::Tensor& gate, const at::Tensor& x) { return at::sigmoid(gate) * x; }
+
 at::Tensor cap_softly(const at::Tensor& x, double cap) { return at::tanh(x / cap).mul_(cap); }
 
 at::Tensor greedy_sample(const at::Tensor& logits) { return logits.to(at::kFloat).argmax(-1); }
@@ -127,6 +130,7 @@ void define(torch::Library& library) {
   library.def("fused_experts(Tensor x, Tensor gate_up, Tensor down, Tensor weights, Tensor ids) -> Tensor");
   library.def("add_terms(Tensor[] terms) -> Tensor");
   library.def("soft_cap(Tensor x, float cap) -> Tensor");
+  library.def("sigmoid_mul(Tensor gate, Tensor x) -> Tensor");
   library.def("greedy_sample(Tensor logits) -> Tensor");
   library.def("all_reduce_(Tensor(a!) x, int ranks) -> ()");
   library.def("all_gather(Tensor x, int ranks) -> Tensor");
@@ -148,6 +152,7 @@ void implement(torch::Library& library) {
   on_any_device("fused_experts", fused_experts);
   on_any_device("add_terms", sum_terms);
   on_any_device("soft_cap", cap_softly);
+  on_any_device("sigmoid_mul", multiply_by_sigmoid);
   on_any_device("greedy_sample", greedy_sample);
   on_any_device("all_reduce_", all_reduce_alone);
   on_any_device("all_gather", all_gather_alone);
@@ -182,6 +187,11 @@ at::Tensor add_terms(at::TensorList terms) {
 at::Tensor soft_cap(const at::Tensor& x, double cap) {
   static const auto op = find<at::Tensor(const at::Tensor&, double)>("dooly::soft_cap");
   return op.call(x, cap);
+}
+
+at::Tensor sigmoid_mul(const at::Tensor& gate, const at::Tensor& x) {
+  static const auto op = find<at::Tensor(const at::Tensor&, const at::Tensor&)>("dooly::sigmoid_mul");
+  return op.call(gate, x);
 }
 
 void all_reduce(at::Tensor& x, std::int64_t ranks) {
