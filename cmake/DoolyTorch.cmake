@@ -21,9 +21,15 @@ endif()
 
 add_library(dooly_torch INTERFACE)
 add_library(dooly::torch ALIAS dooly_torch)
-target_include_directories(dooly_torch SYSTEM INTERFACE
+# The wheel brings headers of another {fmt} without its library: ours come first.
+find_path(fmt_headers fmt/core.h REQUIRED)
+file(MAKE_DIRECTORY "${CMAKE_BINARY_DIR}/torch-include")
+file(CREATE_LINK "${fmt_headers}/fmt" "${CMAKE_BINARY_DIR}/torch-include/fmt" SYMBOLIC)
+target_include_directories(dooly_torch SYSTEM INTERFACE "${CMAKE_BINARY_DIR}/torch-include"
   "${torch_root}/torch/include" "${torch_root}/torch/include/torch/csrc/api/include")
-target_compile_definitions(dooly_torch INTERFACE NDEBUG)  # as the wheel: inline checks differ otherwise
+# NDEBUG as the wheel: inline checks differ otherwise. The wheel brings headers of another {fmt} than the system's, which
+# are found first: they must not want that one's library.
+target_compile_definitions(dooly_torch INTERFACE NDEBUG FMT_HEADER_ONLY)
 target_link_libraries(dooly_torch INTERFACE "${torch_root}/torch/lib/libtorch_cpu.so" "${torch_root}/torch/lib/libc10.so")
 # libtorch_cpu needs libcudart and libcupti: of the wheels beside it, or of the machine's CUDA toolkit.
 target_link_options(dooly_torch INTERFACE "-Wl,-rpath-link,${torch_root}/nvidia/cu13/lib" "-Wl,--allow-shlib-undefined")
