@@ -1,5 +1,6 @@
 #include "vllm_library.hpp"
 
+#include "profiling_kernels/kernels.hpp"
 #include "profiling_kernels/profiling_error.hpp"
 
 #include <dlfcn.h>
@@ -12,8 +13,18 @@ namespace dooly::profiling {
 
 namespace {
 
+c10::OperatorHandle find(const char* name) {
+  auto handle = c10::Dispatcher::singleton().findSchema({name, ""});
+  if (!handle) {
+    throw ProfilingError(fmt::format("no loaded library has the operator {}", name));
+  }
+  return *handle;
+}
+
+}  // namespace
+
 /// The wheel writes `__version__ = version = '0.26.0'` or, in two lines, either of them.
-std::string wheel_version(const std::string& folder) {
+std::string vllm_version(const std::string& folder) {
   std::ifstream file(folder + "/_version.py");
   for (std::string line; std::getline(file, line);) {
     const bool names_it = line.starts_with("__version__ =") || line.starts_with("version =");
@@ -26,18 +37,7 @@ std::string wheel_version(const std::string& folder) {
   return "unknown";
 }
 
-c10::OperatorHandle find(const char* name) {
-  auto handle = c10::Dispatcher::singleton().findSchema({name, ""});
-  if (!handle) {
-    throw ProfilingError(fmt::format("no loaded library has the operator {}", name));
-  }
-  return *handle;
-}
-
-}  // namespace
-
-VllmLibraries::VllmLibraries(const std::string& folder, const std::vector<std::string>& names)
-    : version_(wheel_version(folder)) {
+VllmLibraries::VllmLibraries(const std::string& folder, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     const std::string path = folder + "/" + name;
     if (dlopen(path.c_str(), RTLD_LAZY | RTLD_GLOBAL) == nullptr) {

@@ -14,11 +14,6 @@ class VllmLibraries {
   /// Loads `names` (paths under `folder`). Their one Python symbol is never called, so they are bound lazily. Throws
   /// ProfilingError with the loader's words.
   VllmLibraries(const std::string& folder, const std::vector<std::string>& names);
-  /// Version of the wheel, read from _version.py in `folder`; "unknown" without it.
-  const std::string& version() const { return version_; }
-
- private:
-  std::string version_;
 };
 
 /// One operator of those libraries, found by name and called boxed: their schemas have up to forty arguments, most of

@@ -84,4 +84,7 @@ std::unique_ptr<Kernels> make_torch_kernels();
 /// attention back end `fa3` or `fa2`. Needs CUDA. Throws ProfilingError naming what cannot be loaded.
 std::unique_ptr<Kernels> make_vllm_kernels(const std::string& folder, std::string_view attention);
 
+/// Version of the wheel whose libraries lie in `folder` (its _version.py); "unknown" without it.
+std::string vllm_version(const std::string& folder);
+
 }  // namespace dooly::profiling
