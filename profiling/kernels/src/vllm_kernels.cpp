@@ -1,6 +1,7 @@
 #include "profiling_kernels/cuda.hpp"
 #include "profiling_kernels/kernels.hpp"
 #include "profiling_kernels/profiling_error.hpp"
+#include "triton_experts.hpp"
 #include "vllm_attention.hpp"
 #include "vllm_library.hpp"
 
@@ -40,6 +41,7 @@ class VllmKernels final : public Kernels {
  public:
   VllmKernels(const std::string& folder, std::string_view attention)
       : libraries_(folder, library_names(attention)),
+        folder_(folder),
         name_(fmt::format("vllm-{}", attention)),
         attention_name_(attention),
         attention_(make_vllm_attention(attention)),
@@ -133,9 +135,13 @@ class VllmKernels final : public Kernels {
     return {std::move(weights), std::move(ids)};
   }
 
-  at::Tensor experts(const at::Tensor& /*x*/, const at::Tensor& /*gate_up*/, const at::Tensor& /*down*/,
-                     const at::Tensor& /*weights*/, const at::Tensor& /*ids*/) override {
-    throw ProfilingError("fused experts: vLLM's are a Triton kernel, which this build does not have compiled");
+  /// The compiled kernels lie in FOLDER/experts; models without experts do without.
+  at::Tensor experts(const at::Tensor& x, const at::Tensor& gate_up, const at::Tensor& down, const at::Tensor& weights,
+                     const at::Tensor& ids) override {
+    if (!experts_) {
+      experts_ = std::make_unique<TritonExperts>(folder_ + "/experts");
+    }
+    return experts_->run(x, gate_up, down, weights, ids);
   }
 
   /// vLLM turns logits into float32 before it chooses.
@@ -143,8 +149,9 @@ class VllmKernels final : public Kernels {
 
  private:
   VllmLibraries libraries_;
-  std::string name_, attention_name_;
+  std::string folder_, name_, attention_name_;
   std::unique_ptr<VllmAttention> attention_;
+  std::unique_ptr<TritonExperts> experts_;
   Operators operators_;
   at::Tensor unit_scale_;
 };
