@@ -21,6 +21,7 @@ TEST(KernelFamily, SymbolsTellTheLibrary) {
   EXPECT_EQ(kernel_family({"_ZN7cutlass13device_kernelIN5flash20enable_sm90_or_laterINS1_16FlashAttnFwdSm90I"}), "fa3");
   EXPECT_EQ(kernel_family({"_ZN2at6native18elementwise_kernelI", "_ZN4vllm15rms_norm_kernelI"}), "vllm-c");
   EXPECT_EQ(kernel_family({"_ZN2at6native18elementwise_kernelI"}), "torch");
+  EXPECT_EQ(kernel_family({"_ZN4vllm3moe27moe_align_block_size_kernelI", "fused_moe_kernel"}), "triton-fused-moe");
   EXPECT_EQ(kernel_family({}), "");
 }
 

@@ -80,8 +80,10 @@ TEST(PointSampler, NoisyTimesGoOnToTheGreatestCount) {
   timer.singles_s = {1e-3, 2e-3};
   SamplingLimits limits;
   limits.max_count = 33;
+  limits.sustained_max_count = 11;
   limits.budget_s = 1e9;
-  EXPECT_EQ(sample_of(timer, oracle::ClockRegime::kSustained, limits).count, 33U);
+  EXPECT_EQ(sample_of(timer, oracle::ClockRegime::kCool, limits).count, 33U);
+  EXPECT_EQ(sample_of(timer, oracle::ClockRegime::kSustained, limits).count, 11U);
 }
 
 TEST(PointSampler, TheBudgetEndsLongOperators) {

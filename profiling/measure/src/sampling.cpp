@@ -11,9 +11,9 @@ namespace dooly::profiling {
 
 namespace {
 
-constexpr double kWarmUp = 0.35;      // s of load that bring a cold device to its power cap
-constexpr double kKeepHot = 0.012;    // s of load before each run of a device that is there
-constexpr double kStillHot = 0.03;    // s after which a device without load counts as cold
+constexpr double kWarmUp = 0.35;     // s of load that bring a cold device to its power cap
+constexpr double kKeepHot = 0.012;   // s of load before each run of a device that is there
+constexpr double kHeatPerRest = 0.7; // s of load for each second without, in between
 constexpr double kShortestPause = 2e-3;
 constexpr double kLongestPause = 0.2;
 constexpr double kPausePerWork = 4;   // rest for so many times the length of a run
@@ -43,6 +43,15 @@ struct Readings {
   }
 };
 
+/// The limits of a regime, as those of any.
+SamplingLimits limits_of(oracle::ClockRegime regime, SamplingLimits limits) {
+  if (regime == oracle::ClockRegime::kSustained) {
+    limits.interval = std::max(limits.interval, limits.sustained_interval);
+    limits.max_count = std::max(limits.min_count, std::min(limits.max_count, limits.sustained_max_count));
+  }
+  return limits;
+}
+
 bool is_enough(const std::vector<double>& seconds, double spent_s, const SamplingLimits& limits) {
   if (seconds.size() < limits.min_count) {
     return false;
@@ -65,8 +74,7 @@ std::uint32_t launches_for(double single_s, std::size_t copies, const SamplingLi
 
 void PointSampler::settle(TimedWork& work, oracle::ClockRegime regime, double last_s) {
   if (regime == oracle::ClockRegime::kSustained) {
-    const bool still_hot = timer_->now() - hot_until_s_ < kStillHot;
-    timer_->heat(still_hot ? kKeepHot : kWarmUp);
+    timer_->heat(std::clamp(kHeatPerRest * (timer_->now() - hot_until_s_), kKeepHot, kWarmUp));
     hot_until_s_ = timer_->now();
     return;
   }
@@ -89,7 +97,8 @@ void PointSampler::sample(const Timer::Run& run, std::size_t copies, oracle::Clo
   Readings readings;
   double spent_s = 0, last_s = timed.run(reading);
   std::uint32_t rejected = 0;
-  while (!is_enough(seconds, spent_s, limits_)) {
+  const SamplingLimits limits = limits_of(regime, limits_);
+  while (!is_enough(seconds, spent_s, limits)) {
     settle(timed, regime, last_s * (1 + rejected));
     last_s = timed.run(reading);
     if (regime == oracle::ClockRegime::kSustained) {

@@ -11,6 +11,8 @@ namespace dooly::profiling {
 struct SamplingLimits {
   std::uint32_t min_count = 5, max_count = 60;
   double interval = 0.01;         ///< enough when the mean is known to this (95 %)
+  double sustained_interval = 0.02;  ///< the same at the power cap, where the clock is never still
+  std::uint32_t sustained_max_count = 24;
   double budget_s = 0.4;          ///< device time in the timed runs, after which `min_count` is enough
   double unit_s = 300e-6;         ///< runs are put together until they last so long
   std::uint32_t max_launches = 96;
