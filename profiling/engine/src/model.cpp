@@ -139,6 +139,14 @@ Model& Model::operator=(Model&&) noexcept = default;
 
 const ModelConfig& Model::config() const { return parts_->config; }
 const ModelDims& Model::dims() const { return parts_->dims; }
+c10::Device Model::device() const { return parts_->settings.device; }
+
+std::uint32_t Model::cache_groups() const {
+  std::size_t groups = 1;
+  for (const KvPlace& place : parts_->places) groups = std::max(groups, place.group + 1);
+  return static_cast<std::uint32_t>(groups);
+}
+
 std::size_t Model::weight_bytes() const { return parts_->weights.bytes(); }
 
 KvTensors Model::make_cache() const {

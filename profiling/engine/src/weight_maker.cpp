@@ -16,7 +16,7 @@ namespace dooly::profiling {
 
 WeightMaker::WeightMaker(const ModelSettings& settings)
     : settings_(settings),
-      generator_(at::globalContext().defaultGenerator(settings.device).clone()) {
+      generator_(at::globalContext().defaultGenerator(settings.device.is_meta() ? at::kCPU : settings.device).clone()) {
   generator_.set_current_seed(settings.seed);
 }
 

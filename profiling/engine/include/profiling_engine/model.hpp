@@ -52,6 +52,8 @@ class Model {
   KvTensors make_cache() const;
   const oracle::ModelConfig& config() const;
   const ModelDims& dims() const;
+  c10::Device device() const;
+  std::uint32_t cache_groups() const;  ///< groups of layers, each with a block table
   std::size_t weight_bytes() const;
 
  private:
