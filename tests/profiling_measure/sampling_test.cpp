@@ -77,7 +77,7 @@ TEST(PointSampler, SteadyTimesEndAtTheLeastCount) {
 
 TEST(PointSampler, NoisyTimesGoOnToTheGreatestCount) {
   FakeTimer timer;
-  timer.singles_s = {1e-3, 2e-3};
+  timer.singles_s = {1e-3, 2e-3, 3e-3};
   SamplingLimits limits;
   limits.max_count = 33;
   limits.sustained_max_count = 11;
@@ -115,6 +115,17 @@ TEST(PointSampler, ThrottledRunsAreNotCoolSamples) {
   FakeTimer timer;
   timer.throttled_runs = 9;
   EXPECT_DOUBLE_EQ(sample_of(timer, oracle::ClockRegime::kCool).sm_clock_mhz, 1995);
+}
+
+TEST(PointSampler, CoolSamplesAfterALoadComeAfterARest) {
+  FakeTimer timer;
+  PointSampler sampler(timer, {});
+  oracle::Sample hot, cool;
+  sampler.sample([](std::size_t) {}, 1, oracle::ClockRegime::kSustained, hot);
+  EXPECT_DOUBLE_EQ(timer.rested_s, 0);
+  sampler.sample([](std::size_t) {}, 1, oracle::ClockRegime::kCool, cool);
+  EXPECT_GT(timer.rested_s, 0.9);
+  EXPECT_DOUBLE_EQ(cool.median_s, 1e-3);
 }
 
 TEST(PointSampler, LaunchesByTheHostAreNoted) {

@@ -15,6 +15,7 @@ namespace {
 
 constexpr double kTimesCache = 3;
 constexpr double kMostCopies = 64;
+constexpr double kCachedShare = 0.125, kMostCachedCopies = 8;
 
 template <typename Integer>
 at::Tensor to_device(const std::vector<Integer>& values, at::Device device) {
@@ -41,6 +42,11 @@ at::Tensor Inputs::integers(const std::vector<std::int32_t>& values) const { ret
 std::int64_t Inputs::copies(double bytes) const {
   const double wanted = std::ceil(kTimesCache * static_cast<double>(cache_bytes_) / std::max(bytes, 1.0));
   return static_cast<std::int64_t>(std::clamp(wanted, 1.0, kMostCopies));
+}
+
+std::int64_t Inputs::cached_copies(double bytes) const {
+  const double room = kCachedShare * static_cast<double>(cache_bytes_);
+  return static_cast<std::int64_t>(std::clamp(std::floor(room / std::max(bytes, 1.0)), 1.0, kMostCachedCopies));
 }
 
 void Inputs::begin(const std::string& operation) {

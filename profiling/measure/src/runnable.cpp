@@ -109,6 +109,16 @@ std::string text_of(const oracle::OperatorKey& key, const char* name, std::strin
   return value == nullptr ? std::string(usual) : *value;
 }
 
+std::vector<at::Tensor> Making::activations(const std::string& name, const Inputs::Sizes& sizes) const {
+  auto bytes = static_cast<double>(at::elementSize(type()));
+  for (const std::int64_t size : sizes) {
+    bytes *= static_cast<double>(size);
+  }
+  Inputs::Sizes all = {inputs.cached_copies(bytes)};
+  all.insert(all.end(), sizes.begin(), sizes.end());
+  return inputs.random(name, all, type()).unbind(0);
+}
+
 bool Making::flag(const char* name, bool usual) const { return flag_of(key, name, usual); }
 double Making::number(const char* name, double usual) const { return number_of(key, name, usual); }
 std::string Making::text(const char* name, std::string_view usual) const { return text_of(key, name, usual); }

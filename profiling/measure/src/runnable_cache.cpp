@@ -150,28 +150,34 @@ Runnable make_kv_write(const Making& making) {
   const std::int64_t block_size = making.count("block_size", 16);
   const std::int64_t blocks = std::max<std::int64_t>(64, 4 * ((tokens + block_size - 1) / block_size));
   PagedCache cache = make_cache(making, blocks, block_size, kv_heads, width);
-  const at::Tensor kv = making.inputs.random("kv", {tokens, 2 * kv_heads * width}, making.type());
-  const auto part = [&](std::int64_t from) {
-    return kv.narrow(1, from * kv_heads * width, kv_heads * width).view({tokens, kv_heads, width});
-  };
+  std::vector<at::Tensor> kv = making.activations("kv", {tokens, 2 * kv_heads * width});
   auto slots = shuffled<std::int64_t>(static_cast<std::size_t>(blocks * block_size), kSeed);
   slots.resize(static_cast<std::size_t>(tokens));
   AttentionMetadata metadata;
   metadata.slot_mapping = making.inputs.integers(slots);
   auto& kernels = making.kernels;
-  return {[&kernels, k = part(0), v = part(1), cache, metadata](std::size_t) mutable {
-            kernels.write_kv(k, v, cache.keys, cache.values, metadata);
+  const std::size_t copies = kv.size();
+  const auto part = [tokens, kv_heads, width](const at::Tensor& both, std::int64_t from) {
+    return both.narrow(1, from * kv_heads * width, kv_heads * width).view({tokens, kv_heads, width});
+  };
+  return {[&kernels, kv = std::move(kv), part, cache, metadata](std::size_t copy) mutable {
+            kernels.write_kv(part(kv[copy], 0), part(kv[copy], 1), cache.keys, cache.values, metadata);
             return cache.keys;
           },
-          1,
+          copies,
           {}};
 }
 
 Runnable make_topk_softmax(const Making& making) {
-  const at::Tensor logits = making.inputs.random("logits", {making.tokens(), making.dim(0)}, making.type());
+  std::vector<at::Tensor> logits = making.activations("logits", {making.tokens(), making.dim(0)});
   const std::int64_t top_k = making.dim(1);
+  const std::size_t copies = logits.size();
   auto& kernels = making.kernels;
-  return {[&kernels, logits, top_k](std::size_t) { return kernels.top_experts(logits, top_k, true).first; }, 1, {}};
+  return {[&kernels, logits = std::move(logits), top_k](std::size_t copy) {
+            return kernels.top_experts(logits[copy], top_k, true).first;
+          },
+          copies,
+          {}};
 }
 
 Runnable make_experts(const Making& making) {

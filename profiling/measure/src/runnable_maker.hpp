@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace dooly::profiling {
 
@@ -19,6 +20,9 @@ struct Making {
   std::int64_t tokens() const { return static_cast<std::int64_t>(point[0]); }
   /// Of the key's first operand.
   at::ScalarType type() const { return scalar_type(key.dtypes.at(0)); }
+  /// What the operator before has just written: several tensors, used in turn, if all of them fit into the cache with
+  /// room to spare. How fast a cache answers depends on where a tensor lies; turns average over places.
+  std::vector<at::Tensor> activations(const std::string& name, const Inputs::Sizes& sizes) const;
   bool flag(const char* name, bool usual = false) const;
   std::int64_t count(const char* name, std::int64_t usual) const;
   double number(const char* name, double usual) const;

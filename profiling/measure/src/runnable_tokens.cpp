@@ -5,7 +5,9 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/sigmoid.h>
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 namespace dooly::profiling {
@@ -28,25 +30,37 @@ at::Tensor some_integers(const Inputs& inputs, std::int64_t count, std::int64_t 
   return inputs.integers(values);
 }
 
-Runnable once(std::function<at::Tensor(std::size_t)> run) { return {std::move(run), 1, {}}; }
+/// A call on one activation of several.
+using OnActivation = std::function<at::Tensor(at::Tensor&)>;
+
+Runnable on_each(std::vector<at::Tensor> activations, OnActivation call) {
+  const std::size_t copies = activations.size();
+  return {[activations = std::move(activations), call = std::move(call)](std::size_t copy) mutable {
+            return call(activations[copy % activations.size()]);
+          },
+          copies,
+          {}};
+}
 
 }  // namespace
 
 Runnable make_linear(const Making& making) {
   const std::int64_t k = making.dim(0), n = making.dim(1);
   const auto type = making.type();
-  const std::int64_t copies =
-      making.inputs.copies(static_cast<double>(k * n) * static_cast<double>(at::elementSize(type)));
-  const at::Tensor weights = making.inputs.random("weight", {copies, n, k}, type, fan_in(k));
-  const at::Tensor x = making.inputs.random("x", {making.tokens(), k}, type);
+  const double bytes = static_cast<double>(k * n) * static_cast<double>(at::elementSize(type));
+  std::vector<at::Tensor> weights =
+      making.inputs.random("weight", {making.inputs.copies(bytes), n, k}, type, fan_in(k)).unbind(0);
+  std::vector<at::Tensor> x = making.activations("x", {making.tokens(), k});
   std::optional<at::Tensor> bias;
   if (making.flag("bias")) {
     bias = making.inputs.random("bias", {n}, type);
   }
-  std::vector<at::Tensor> each = weights.unbind(0);
+  const std::size_t copies = std::max(weights.size(), x.size());
   auto& kernels = making.kernels;
-  return {[&kernels, each = std::move(each), x, bias](std::size_t copy) { return kernels.linear(x, each[copy], bias); },
-          static_cast<std::size_t>(copies),
+  return {[&kernels, weights = std::move(weights), x = std::move(x), bias](std::size_t copy) {
+            return kernels.linear(x[copy % x.size()], weights[copy % weights.size()], bias);
+          },
+          copies,
           {}};
 }
 
@@ -66,101 +80,103 @@ Runnable make_embedding(const Making& making) {
 
 Runnable make_rms_norm(const Making& making) {
   const Inputs::Sizes sizes = {making.tokens(), making.dim(0)};
-  at::Tensor x = making.inputs.random("x", sizes, making.type());
   const at::Tensor weight = making.inputs.random("weight", {making.dim(0)}, making.type());
   auto& kernels = making.kernels;
   if (!making.flag("residual")) {
-    return once([&kernels, x, weight](std::size_t) { return kernels.rms_norm(x, weight, kEpsilon); });
+    return on_each(making.activations("x", sizes),
+                   [&kernels, weight](at::Tensor& x) { return kernels.rms_norm(x, weight, kEpsilon); });
   }
   at::Tensor residual = making.inputs.random("residual", sizes, making.type());
-  return once([&kernels, x, residual, weight](std::size_t) mutable {
+  return on_each(making.activations("x", sizes), [&kernels, residual, weight](at::Tensor& x) mutable {
     kernels.add_rms_norm(x, residual, weight, kEpsilon);
     return x;
   });
 }
 
 Runnable make_layer_norm(const Making& making) {
-  const at::Tensor x = making.inputs.random("x", {making.tokens(), making.dim(0)}, making.type());
   const at::Tensor weight = making.inputs.random("weight", {making.dim(0)}, making.type());
   auto& kernels = making.kernels;
-  return once([&kernels, x, weight](std::size_t) { return kernels.layer_norm(x, weight, kEpsilon); });
+  return on_each(making.activations("x", {making.tokens(), making.dim(0)}),
+                 [&kernels, weight](at::Tensor& x) { return kernels.layer_norm(x, weight, kEpsilon); });
 }
 
 Runnable make_qk_norm(const Making& making) {
   const std::int64_t heads = making.dim(0), kv_heads = making.dim(1), width = making.dim(2), tokens = making.tokens();
   const bool across = making.flag("across_heads"), layer_norm = making.flag("layer_norm");
-  const at::Tensor qkv = making.inputs.random("qkv", {tokens, (heads + 2 * kv_heads) * width}, making.type());
-  const auto part = [&](std::int64_t from, std::int64_t count) {
-    const at::Tensor slice = qkv.narrow(1, from * width, count * width);
-    return across ? slice : slice.view({tokens, count, width});
-  };
   const auto weight = [&](const char* name, std::int64_t count) {
     return making.inputs.random(name, {across ? count * width : width}, making.type());
   };
+  const auto part = [=](const at::Tensor& qkv, std::int64_t from, std::int64_t count) {
+    const at::Tensor slice = qkv.narrow(1, from * width, count * width);
+    return across ? slice : slice.view({tokens, count, width});
+  };
   auto& kernels = making.kernels;
-  return once([&kernels, layer_norm, q = part(0, heads), k = part(heads, kv_heads),
-               q_weight = weight("q_weight", heads), k_weight = weight("k_weight", kv_heads)](std::size_t) {
-    if (layer_norm) {
-      const at::Tensor normed = kernels.layer_norm(q, q_weight, kEpsilon);
-      kernels.layer_norm(k, k_weight, kEpsilon);
-      return normed;
-    }
-    at::Tensor normed = kernels.rms_norm(q, q_weight, kEpsilon);
-    kernels.rms_norm(k, k_weight, kEpsilon);
-    return normed;
-  });
+  return on_each(making.activations("qkv", {tokens, (heads + 2 * kv_heads) * width}),
+                 [&kernels, part, layer_norm, heads, kv_heads, q_weight = weight("q_weight", heads),
+                  k_weight = weight("k_weight", kv_heads)](at::Tensor& qkv) {
+                   const at::Tensor q = part(qkv, 0, heads), k = part(qkv, heads, kv_heads);
+                   if (layer_norm) {
+                     kernels.layer_norm(k, k_weight, kEpsilon);
+                     return kernels.layer_norm(q, q_weight, kEpsilon);
+                   }
+                   kernels.rms_norm(k, k_weight, kEpsilon);
+                   return kernels.rms_norm(q, q_weight, kEpsilon);
+                 });
 }
 
 Runnable make_rope(const Making& making) {
   const std::int64_t heads = making.dim(0), kv_heads = making.dim(1), width = making.dim(2), tokens = making.tokens();
-  const at::Tensor qkv = making.inputs.random("qkv", {tokens, (heads + 2 * kv_heads) * width}, making.type());
-  at::Tensor q = qkv.narrow(1, 0, heads * width), k = qkv.narrow(1, heads * width, kv_heads * width);
   const at::Tensor angles = making.inputs.random("angles", {kPositions, width / 2}, at::kFloat);
   const at::Tensor cos_sin = at::cat({angles.cos(), angles.sin()}, 1).to(making.type());
   const at::Tensor positions = some_integers(making.inputs, tokens, kPositions, kSeed);
   const bool interleaved = making.flag("interleaved");
   auto& kernels = making.kernels;
-  return once([&kernels, positions, q, k, cos_sin, width, interleaved](std::size_t) mutable {
+  return on_each(making.activations("qkv", {tokens, (heads + 2 * kv_heads) * width}), [=, &kernels](at::Tensor& qkv) {
+    at::Tensor q = qkv.narrow(1, 0, heads * width), k = qkv.narrow(1, heads * width, kv_heads * width);
     kernels.rope(positions, q, k, cos_sin, width, interleaved);
     return q;
   });
 }
 
 Runnable make_gated_activation(const Making& making) {
-  const at::Tensor x = making.inputs.random("x", {making.tokens(), 2 * making.dim(0)}, making.type());
   const bool tanh = making.text("approximate", "none") == "tanh";
   std::string kind = tanh ? "gelu_tanh_and_mul" : making.key.kind;
   auto& kernels = making.kernels;
-  return once([&kernels, x, kind = std::move(kind)](std::size_t) { return kernels.gated_activation(x, kind); });
+  return on_each(making.activations("x", {making.tokens(), 2 * making.dim(0)}),
+                 [&kernels, kind = std::move(kind)](at::Tensor& x) { return kernels.gated_activation(x, kind); });
 }
 
 Runnable make_add(const Making& making) {
   register_torch_operators();
-  std::vector<at::Tensor> terms;
-  for (std::int64_t i = 0; i < making.count("terms", 2); ++i) {
-    terms.push_back(making.inputs.random("term " + std::to_string(i), {making.tokens(), making.dim(0)}, making.type()));
+  const Inputs::Sizes sizes = {making.tokens(), making.dim(0)};
+  std::vector<at::Tensor> others;
+  for (std::int64_t i = 1; i < making.count("terms", 2); ++i) {
+    others.push_back(making.inputs.random("term " + std::to_string(i), sizes, making.type()));
   }
-  return once([terms = std::move(terms)](std::size_t) { return add_terms(terms); });
+  return on_each(making.activations("x", sizes), [others = std::move(others)](at::Tensor& x) {
+    std::vector<at::Tensor> terms = others;
+    terms.push_back(x);
+    return add_terms(terms);
+  });
 }
 
 Runnable make_soft_cap(const Making& making) {
   constexpr double kUsualCap = 30;
   register_torch_operators();
-  const at::Tensor x = making.inputs.random("x", {making.tokens(), making.dim(0)}, making.type());
-  return once([x](std::size_t) { return soft_cap(x, kUsualCap); });
+  return on_each(making.activations("x", {making.tokens(), making.dim(0)}),
+                 [](at::Tensor& x) { return soft_cap(x, kUsualCap); });
 }
 
 Runnable make_sigmoid_mul(const Making& making) {
   const Inputs::Sizes sizes = {making.tokens(), making.dim(0)};
-  const at::Tensor x = making.inputs.random("x", sizes, making.type());
   const at::Tensor gate = making.inputs.random("gate", sizes, making.type());
-  return once([x, gate](std::size_t) { return x.mul(at::sigmoid(gate)); });
+  return on_each(making.activations("x", sizes), [gate](at::Tensor& x) { return x.mul(at::sigmoid(gate)); });
 }
 
 Runnable make_sample(const Making& making) {
-  const at::Tensor logits = making.inputs.random("logits", {making.tokens(), making.dim(0)}, making.type());
   auto& kernels = making.kernels;
-  return once([&kernels, logits](std::size_t) { return kernels.sample(logits); });
+  return on_each(making.activations("logits", {making.tokens(), making.dim(0)}),
+                 [&kernels](at::Tensor& logits) { return kernels.sample(logits); });
 }
 
 }  // namespace dooly::profiling

@@ -14,6 +14,7 @@ namespace {
 constexpr double kWarmUp = 0.35;     // s of load that bring a cold device to its power cap
 constexpr double kKeepHot = 0.012;   // s of load before each run of a device that is there
 constexpr double kHeatPerRest = 0.7; // s of load for each second without, in between
+constexpr double kAfterHeat = 1.0;    // s of rest until nothing of a load is felt (seen on an H200: 0.75)
 constexpr double kShortestPause = 2e-3;
 constexpr double kLongestPause = 0.2;
 constexpr double kPausePerWork = 4;   // rest for so many times the length of a run
@@ -77,6 +78,9 @@ void PointSampler::settle(TimedWork& work, oracle::ClockRegime regime, double la
     timer_->heat(std::clamp(kHeatPerRest * (timer_->now() - hot_until_s_), kKeepHot, kWarmUp));
     hot_until_s_ = timer_->now();
     return;
+  }
+  if (const double rested = timer_->now() - hot_until_s_; rested < kAfterHeat) {
+    timer_->pause(kAfterHeat - rested);
   }
   timer_->pause(std::clamp(kPausePerWork * last_s, kShortestPause, kLongestPause));
   if (last_s < kShortestPause) {  // a device that rested starts slowly: once untimed, if that costs nothing
