@@ -139,6 +139,25 @@ TEST_F(Sweeps, RepeatWhatIsFasterThanPhysicsAllows) {
   EXPECT_NE(at_8192(other)[0].note.find("physical limit"), std::string::npos);
 }
 
+class Disturbed final : public SyntheticMeasurer {
+ public:
+  oracle::Sample measure(const oracle::OperatorKey& key, const oracle::SamplePoint& point,
+                         oracle::ClockRegime regime) override {
+    oracle::Sample sample = SyntheticMeasurer::measure(key, point, regime);
+    if (point[0] == 64 && count++ == 0) sample.median_s *= 50;
+    return sample;
+  }
+  int count = 0;
+};
+
+TEST_F(Sweeps, RepeatWhatTookLongerThanSomethingLarger) {
+  Disturbed disturbed;
+  const SweepReport report = Sweep(disturbed, archive, settings).run({norm(4096)});
+  EXPECT_EQ(disturbed.count, 2);
+  EXPECT_LE(report.points, 12u);
+  EXPECT_LE(held_out(norm(4096), archive.measured().at(0).samples, settings.refine.limits).p90, 0.03);
+}
+
 class Watcher final : public SweepObserver {
  public:
   void progress(const SweepProgress& progress) override { all.push_back(progress); }

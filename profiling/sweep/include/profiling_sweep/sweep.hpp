@@ -69,7 +69,8 @@ struct SweepReport {
 
 /// Measures operations until their fits are good: first those that stand for a group of alike ones, all in turn, then
 /// the others with their help. Every point is in the archive before the next is measured; what is there is not measured
-/// again. Points faster than physics allows are repeated and, if they stay so, kept as suspect.
+/// again. Points faster than physics allows are repeated and, if they stay so, kept as suspect; those slower than
+/// something larger are repeated once.
 class Sweep {
  public:
   /// The archive's environment must be the measurer's.
@@ -86,6 +87,7 @@ class Sweep {
   void measure(Task& task, const Probe& probe);
   oracle::Sample checked(Task& task, const Probe& probe);
   oracle::Sample timed(Task& task, const Probe& probe);
+  bool repeat_disturbed(Task& task);
   void finish(Task& task, double fold_error);
   void tell(const Task& task);
   double expected_left() const;
