@@ -128,6 +128,16 @@ TEST(PointSampler, CoolSamplesAfterALoadComeAfterARest) {
   EXPECT_DOUBLE_EQ(cool.median_s, 1e-3);
 }
 
+TEST(PointSampler, ConditioningIsALoadToRestFrom) {
+  FakeTimer timer;
+  PointSampler sampler(timer, {});
+  sampler.condition();
+  EXPECT_GT(timer.heated_s, 1);
+  oracle::Sample cool;
+  sampler.sample([](std::size_t) {}, 1, oracle::ClockRegime::kCool, cool);
+  EXPECT_GT(timer.rested_s, 0.9);
+}
+
 TEST(PointSampler, LaunchesByTheHostAreNoted) {
   FakeTimer timer;
   timer.captured = false;

@@ -71,6 +71,10 @@ class LocalMeasurer final : public Measurer {
       return sample;
     }
     try {
+      if (!is_conditioned_) {
+        is_conditioned_ = true;
+        sampler_.condition();
+      }
       look_for_drift();
       time(key, sample);
     } catch (const DeviceLost&) {
@@ -144,6 +148,7 @@ class LocalMeasurer final : public Measurer {
   Inputs inputs_;
   PointSampler sampler_;
   bool watches_drift_;
+  bool is_conditioned_ = false;
   DriftWatch drift_{kDriftTolerance, kDriftEvery};
   at::Tensor reference_;
 };

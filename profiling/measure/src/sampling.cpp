@@ -11,6 +11,7 @@ namespace dooly::profiling {
 
 namespace {
 
+constexpr double kFirstLoad = 1.5;    // s
 constexpr double kWarmUp = 0.35;     // s of load that bring a cold device to its power cap
 constexpr double kKeepHot = 0.012;   // s of load before each run of a device that is there
 constexpr double kHeatPerRest = 0.7; // s of load for each second without, in between
@@ -71,6 +72,11 @@ std::uint32_t launches_for(double single_s, std::size_t copies, const SamplingLi
     launches = static_cast<std::uint32_t>(copies);
   }
   return launches;
+}
+
+void PointSampler::condition() {
+  timer_->heat(kFirstLoad);
+  hot_until_s_ = timer_->now();
 }
 
 void PointSampler::settle(TimedWork& work, oracle::ClockRegime regime, double last_s) {

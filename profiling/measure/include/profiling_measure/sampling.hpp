@@ -28,6 +28,9 @@ std::uint32_t launches_for(double single_s, std::size_t copies, const SamplingLi
 class PointSampler {
  public:
   PointSampler(Timer& timer, const SamplingLimits& limits) : timer_(&timer), limits_(limits) {}
+  /// Loads the device once. A GPU that nobody used for long computes matrix products several per cent faster, at the
+  /// same clock, until its first load (7 % seen on an H200): a state that serving does not meet.
+  void condition();
   /// Fills times, count, clock, power, temperature and note.
   void sample(const Timer::Run& run, std::size_t copies, oracle::ClockRegime regime, oracle::Sample& into);
 
