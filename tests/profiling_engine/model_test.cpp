@@ -106,18 +106,33 @@ TEST(Model, ComputesInBfloat16) {
   EXPECT_EQ(2 * tiny.model().weight_bytes(), exact.model().weight_bytes());
 }
 
-TEST(Model, AnotherWindowIsAnotherAnswer) {
-  // Twenty tokens back is out of sight of a window of 9 in every layer only where all layers have one.
-  TinyModel tiny("mistral");
-  std::vector<std::int64_t> prompt = some_tokens(40, 6);
-  const auto logits = [&](const std::vector<std::int64_t>& tokens) {
-    auto sequence = tiny.open();
-    const StepInputs inputs = make_step_inputs(std::vector{tiny.part(sequence, tokens)}, tiny.step_settings());
-    return tiny.model().logits(tiny.model().forward(inputs, tiny.cache()), inputs.rows);
+at::Tensor logits_of(TinyModel& tiny, const std::vector<std::int64_t>& tokens) {
+  auto sequence = tiny.open();
+  const StepInputs inputs = make_step_inputs(std::vector{tiny.part(sequence, tokens)}, tiny.step_settings());
+  return tiny.model().logits(tiny.model().forward(inputs, tiny.cache()), inputs.rows);
+}
+
+/// Three layers with a window of 9 tokens reach 24 tokens back.
+TEST(Model, WindowsHideWhatIsFurtherBack) {
+  const char* windowed = R"({"layer_types": ["sliding_attention", "sliding_attention", "sliding_attention"]})";
+  TinyModel narrow("mistral", at::kFloat, windowed), mixed("mistral");
+  std::vector<std::int64_t> near = some_tokens(40, 6), far = near;
+  near[39 - 24] = (near[39 - 24] + 1) % 500;
+  far[39 - 25] = (far[39 - 25] + 1) % 500;
+  const std::vector<std::int64_t> prompt = some_tokens(40, 6);
+  const auto change = [&](TinyModel& tiny, const std::vector<std::int64_t>& other) {
+    return (logits_of(tiny, prompt) - logits_of(tiny, other)).abs().max().item<double>();
   };
-  const at::Tensor before = logits(prompt);
-  prompt[3] = (prompt[3] + 1) % 500;
-  EXPECT_GT((logits(prompt) - before).abs().max().item<double>(), 1e-6) << "full layers see the changed token";
+  EXPECT_EQ(change(narrow, far), 0);
+  EXPECT_GT(change(narrow, near), 0);
+  EXPECT_GT(change(mixed, far), 0) << "two of its layers see everything";
+}
+
+TEST(Model, SoftCapsBoundTheLogits) {
+  TinyModel capped("gemma2", at::kFloat, R"({"final_logit_softcapping": 0.5})");
+  EXPECT_LT(logits_of(capped, some_tokens(10, 1)).abs().max().item<double>(), 0.5);
+  TinyModel wide("gemma2");
+  EXPECT_GT(logits_of(wide, some_tokens(10, 1)).abs().max().item<double>(), 0.5);
 }
 
 class PathLog final : public ModuleListener {

@@ -163,9 +163,8 @@ std::vector<PlanCase> plan_cases() {
   return cases;
 }
 
-INSTANTIATE_TEST_SUITE_P(Tiny, EveryPlan, testing::ValuesIn(plan_cases()), [](const auto& test) {
-  return std::string(test.param.family) + "_tp" + std::to_string(test.param.ranks);
-});
+INSTANTIATE_TEST_SUITE_P(Tiny, EveryPlan, testing::ValuesIn(plan_cases()),
+                         [](const auto& test) { return fmt::format("{}_tp{}", test.param.family, test.param.ranks); });
 
 }  // namespace
 }  // namespace dooly::profiling

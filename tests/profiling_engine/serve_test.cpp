@@ -8,6 +8,7 @@
 #include "golden_log.hpp"
 #include "log_replay.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <zlib.h>
 #include <nlohmann/json.hpp>
@@ -31,12 +32,12 @@ ModelFile tiny_file(std::string_view family) {
   return file;
 }
 
-/// Requests that arrive faster than they are served, of 10 to 40 tokens.
+/// Requests of 10 to 40 tokens: twelve at once, so that some have to wait, the rest while these are served.
 std::vector<ServeRequest> crowd(std::size_t count) {
   std::vector<ServeRequest> requests;
   for (std::size_t i = 0; i < count; ++i) {
     ServeRequest request;
-    request.arrival_s = 0.0005 * static_cast<double>(i);
+    request.arrival_s = i < 12 ? 0 : 0.002 * static_cast<double>(i - 11);
     request.prompt = static_cast<std::uint32_t>(10 + 7 * i % 31);
     request.output = static_cast<std::uint32_t>(5 + 5 * i % 23);
     if (i % 3 == 1) {
@@ -87,7 +88,7 @@ TEST_P(Serving, EveryRequestGetsTheTokensThatItGetsAlone) {
     cached += run.requests[i].cached;
   }
   EXPECT_EQ(preemptions > 0, GetParam().blocks < 60) << preemptions;
-  EXPECT_GT(cached, 0U);
+  EXPECT_TRUE(cached > 0 || GetParam().blocks < 60) << "later requests of a group find its prefix";
   if (GetParam().async) {
     const auto overlaps = [&](std::size_t i) {
       return run.iterations[i].launch_begin < run.iterations[i - 1].wait_begin;
@@ -118,8 +119,8 @@ INSTANTIATE_TEST_SUITE_P(Engines, Serving,
                                          ServeCase{"cohere2", true, 400}, ServeCase{"cohere2", false, 56},
                                          ServeCase{"qwen3_moe", true, 28}),
                          [](const auto& test) {
-                           return std::string(test.param.family) + (test.param.async ? "_async_" : "_sync_") +
-                                  std::to_string(test.param.blocks);
+                           return fmt::format("{}_{}_{}", test.param.family, test.param.async ? "async" : "sync",
+                                              test.param.blocks);
                          });
 
 std::vector<std::string> gzip_lines(const std::filesystem::path& path) {
@@ -182,7 +183,7 @@ TEST(RunFiles, GiveBackTheRun) {
   ASSERT_EQ(batches.size(), run.iterations.size());
   for (std::size_t i = 0; i < batches.size(); ++i)
     for (const ServedPart& part : run.iterations[i].batch)
-      EXPECT_EQ(batches[i].at("r" + std::to_string(part.request)),
+      EXPECT_EQ(batches[i].at(fmt::format("r{}", part.request)),
                 (std::pair{static_cast<int>(part.tokens), static_cast<int>(part.computed)}));
   const json summary = json::parse(test::text_of(scratch / "logs/run.run.json"));
   EXPECT_EQ(summary.at("iterations"), run.iterations.size());

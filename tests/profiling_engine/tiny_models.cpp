@@ -85,8 +85,11 @@ std::string tiny_config(std::string_view family) {
   return config.dump();
 }
 
-TinyModel::TinyModel(std::string_view family, at::ScalarType dtype) : kernels_(make_torch_kernels()) {
-  const std::string text = tiny_config(family);
+TinyModel::TinyModel(std::string_view family, at::ScalarType dtype, std::string_view changes)
+    : kernels_(make_torch_kernels()) {
+  json file = json::parse(tiny_config(family));
+  file.update(json::parse(changes));
+  const std::string text = file.dump();
   config_ = oracle::parse_model(text, family);
   ModelSettings settings;
   settings.dtype = dtype;

@@ -19,7 +19,8 @@ std::string tiny_config(std::string_view family);
 class TinyModel {
  public:
   static constexpr std::uint32_t kBlockSize = 4, kBlocks = 3000;
-  explicit TinyModel(std::string_view family, at::ScalarType dtype = at::kFloat);
+  /// `changes`: members of the config.json that are other than the family's.
+  explicit TinyModel(std::string_view family, at::ScalarType dtype = at::kFloat, std::string_view changes = "{}");
 
   /// A request's tokens in the cache. Blocks are never given back.
   struct Sequence {

@@ -1,9 +1,7 @@
 #include "profiling_engine/step_inputs.hpp"
 
 #include "profiling_kernels/profiling_error.hpp"
-
-#include <ATen/ops/empty.h>
-#include <ATen/ops/from_blob.h>
+#include "upload.hpp"
 
 #include <fmt/format.h>
 
@@ -12,22 +10,6 @@
 namespace dooly::profiling {
 
 namespace {
-
-/// A tensor of `shape` on the device that holds `values`.
-template <class T>
-at::Tensor upload(const std::vector<T>& values, c10::SymIntArrayRef shape, at::ScalarType type,
-                  const StepSettings& settings) {
-  at::Tensor tensor = at::empty_symint(shape, at::TensorOptions().dtype(type).device(settings.device));
-  TORCH_CHECK(tensor.numel() == static_cast<std::int64_t>(values.size()), "step inputs: a tensor of ", tensor.sizes(),
-              " was asked for, but the batch needs ", values.size(), " values");
-  if (settings.device.is_cpu()) {
-    std::copy(values.begin(), values.end(), tensor.mutable_data_ptr<T>());
-    return tensor;
-  }
-  const at::Tensor host = at::from_blob(const_cast<T*>(values.data()), tensor.sizes(), at::TensorOptions().dtype(type));
-  tensor.copy_(host);
-  return tensor;
-}
 
 class Layout {
  public:
@@ -41,9 +23,9 @@ class Layout {
 
   StepInputs inputs(std::span<const StepSequence> sequences) const {
     StepInputs inputs;
-    inputs.ids = upload(ids_, {sizes_.tokens}, at::kLong, settings_);
-    inputs.positions = upload(positions_, {sizes_.tokens}, at::kLong, settings_);
-    inputs.rows = upload(rows_, {sizes_.rows}, at::kLong, settings_);
+    inputs.ids = upload(ids_, {sizes_.tokens}, settings_.device);
+    inputs.positions = upload(positions_, {sizes_.tokens}, settings_.device);
+    inputs.rows = upload(rows_, {sizes_.rows}, settings_.device);
     for (std::size_t group = 0; group < settings_.groups; ++group) inputs.groups.push_back(metadata(sequences, group));
     return inputs;
   }
@@ -78,8 +60,8 @@ class Layout {
 
   AttentionMetadata metadata(std::span<const StepSequence> sequences, std::size_t group) const {
     AttentionMetadata metadata;
-    metadata.query_start = upload(starts_, {sizes_.requests + 1}, at::kInt, settings_);
-    metadata.sequence_lengths = upload(lengths_, {sizes_.requests}, at::kInt, settings_);
+    metadata.query_start = upload(starts_, {sizes_.requests + 1}, settings_.device);
+    metadata.sequence_lengths = upload(lengths_, {sizes_.requests}, settings_.device);
     std::size_t columns = 1;
     for (const StepSequence& sequence : sequences) columns = std::max(columns, sequence.blocks[group].size());
     std::vector<std::int32_t> table(lengths_.size() * columns, 0);
@@ -93,8 +75,8 @@ class Layout {
         slots[at] = std::int64_t{blocks.at(static_cast<std::size_t>(position / size))} * size + position % size;
       }
     }
-    metadata.block_table = upload(table, {sizes_.requests, sizes_.blocks[group]}, at::kInt, settings_);
-    metadata.slot_mapping = upload(slots, {sizes_.tokens}, at::kLong, settings_);
+    metadata.block_table = upload(table, {sizes_.requests, sizes_.blocks[group]}, settings_.device);
+    metadata.slot_mapping = upload(slots, {sizes_.tokens}, settings_.device);
     metadata.max_query = max_query_;
     metadata.max_sequence = max_length_;
     return metadata;

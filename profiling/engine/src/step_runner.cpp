@@ -1,6 +1,7 @@
 #include "profiling_engine/step_runner.hpp"
 
-#include <ATen/ops/tensor.h>
+#include "upload.hpp"
+
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
@@ -64,11 +65,9 @@ std::uint32_t StepRunner::submit(const std::vector<ScheduledPart>& parts) {
   StepSettings settings = settings_;
   settings.padded_tokens = tokens;
   const StepInputs inputs = make_step_inputs(sequences, settings);
-  const auto upload = [&](const std::vector<std::int64_t>& values) {
-    return at::tensor(values, at::kLong).to(settings_.device);
-  };
   const Pending pending = pending_tokens(parts);
-  const at::Tensor places = upload(pending.places), from = upload(pending.tags), to = upload(sampling);
+  const at::Tensor places = upload(pending.places, settings.device), from = upload(pending.tags, settings.device);
+  const at::Tensor to = upload(sampling, settings.device);
   lane_->submit([this, inputs, places, from, to] {
     if (places.numel() > 0) {
       at::Tensor ids = inputs.ids;
