@@ -34,11 +34,16 @@ target_link_libraries(dooly_torch INTERFACE "${torch_root}/torch/lib/libtorch_cp
 # libtorch_cpu needs libcudart and libcupti: of the wheels beside it, or of the machine's CUDA toolkit.
 target_link_options(dooly_torch INTERFACE "-Wl,-rpath-link,${torch_root}/nvidia/cu13/lib" "-Wl,--allow-shlib-undefined")
 
-# dooly_torch_room(TARGET): precompiled LibTorch headers, one set per room; ccache has to be told that they are fine.
+# dooly_torch_room(TARGET [OTHER]): precompiled LibTorch headers, a set of its own or that of the room OTHER; ccache has
+# to be told that they are fine.
 function(dooly_torch_room target)
   target_link_libraries(${target} PUBLIC dooly::torch)
-  target_precompile_headers(${target} PRIVATE
-    <ATen/ATen.h> <ATen/core/dispatch/Dispatcher.h> <torch/library.h> <algorithm> <map> <string> <vector>)
+  if(ARGC GREATER 1)
+    target_precompile_headers(${target} REUSE_FROM ${ARGV1})
+  else()
+    target_precompile_headers(${target} PRIVATE
+      <ATen/ATen.h> <ATen/core/dispatch/Dispatcher.h> <torch/library.h> <algorithm> <map> <string> <vector>)
+  endif()
   target_compile_options(${target} PRIVATE -fpch-preprocess)
   if(CMAKE_CXX_COMPILER_LAUNCHER)
     set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER

@@ -34,11 +34,10 @@ auto call(const char* name, Function* /*type*/, Arguments&&... arguments) {
 }
 
 struct Recorder final : OperatorListener {
-  void on_operator(const OperatorRecord& record, const c10::OperatorHandle& /*handle*/,
-                   const std::vector<c10::IValue>& arguments, double seconds) override {
-    records.push_back(record);
-    values.push_back(arguments);
-    total += seconds;
+  void on_operator(const ObservedCall& call) override {
+    records.push_back(call.record);
+    values.push_back(call.arguments);
+    total += call.seconds;
   }
   std::vector<OperatorRecord> records;
   std::vector<std::vector<c10::IValue>> values;
@@ -185,7 +184,9 @@ TEST_F(Mode, UntracedOperatorsPassUnseenAndOneModeAtATime) {
   TaintMode mode({}, &recorder_);
   {
     const Untraced pause;
-    (void)at::zeros({3});
+    const at::Tensor x = at::zeros_symint({mode.symbol("tokens", 3, Origin::kRequest)});
+    EXPECT_EQ(x.size(0), 3);
+    EXPECT_EQ(labels_of(x)[0], std::nullopt);
   }
   EXPECT_TRUE(recorder_.records.empty());
   EXPECT_THROW(TaintMode({}, nullptr), TaintError);

@@ -19,7 +19,7 @@ at::Tensor upload(const std::vector<T>& values, c10::SymIntArrayRef shape, c10::
   at::Tensor tensor = at::empty_symint(shape, options.device(device));
   TORCH_CHECK(tensor.numel() == static_cast<std::int64_t>(values.size()), "step inputs: a tensor of ", tensor.sizes(),
               " was asked for, but the batch needs ", values.size(), " values");
-  at::Tensor host = device.is_cpu() ? tensor : at::empty(tensor.sizes(), options.pinned_memory(true));
+  at::Tensor host = device.is_cpu() ? tensor : at::empty(tensor.sizes(), options.pinned_memory(device.is_cuda()));
   std::copy(values.begin(), values.end(), host.mutable_data_ptr<T>());
   if (!device.is_cpu()) tensor.copy_(host, /*non_blocking=*/true);
   return tensor;

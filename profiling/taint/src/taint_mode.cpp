@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <torch/library.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace dooly::profiling {
@@ -17,6 +18,7 @@ namespace {
 
 constexpr auto kKey = c10::DispatchKey::TESTING_ONLY_GenericMode;
 thread_local TaintMode* current_mode = nullptr;
+thread_local int untraced = 0;  // scopes that are open
 
 /// A written argument that was labelled before must not become something else.
 void keep_consistent(const OperatorRecord& record, const std::vector<Labels>& labels) {
@@ -39,8 +41,10 @@ void keep_consistent(const OperatorRecord& record, const std::vector<Labels>& la
 
 void fallback(const c10::OperatorHandle& handle, c10::DispatchKeySet /*keys*/, torch::jit::Stack* stack) {
   const c10::impl::ExcludeDispatchKeyGuard guard(kKey);
-  if (current_mode == nullptr) return handle.callBoxed(*stack);
-  current_mode->run(handle, *stack);
+  if (current_mode != nullptr && untraced == 0) return current_mode->run(handle, *stack);
+  std::for_each(stack->end() - static_cast<std::ptrdiff_t>(handle.schema().arguments().size()), stack->end(),
+                [](c10::IValue& argument) { argument = without_taint(argument); });
+  handle.callBoxed(*stack);
 }
 
 TORCH_LIBRARY_IMPL(_, TESTING_ONLY_GenericMode, library) {
@@ -55,12 +59,8 @@ struct TaintMode::Guard {
   c10::impl::IncludeDispatchKeyGuard include{kKey};
 };
 
-struct Untraced::Guard {
-  c10::impl::ExcludeDispatchKeyGuard exclude{kKey};
-};
-
-Untraced::Untraced() : guard_(std::make_unique<Guard>()) {}
-Untraced::~Untraced() = default;
+Untraced::Untraced() { ++untraced; }
+Untraced::~Untraced() { --untraced; }
 
 TaintMode::TaintMode(Binding binding, OperatorListener* listener, TaintOptions options)
     : binding_(std::move(binding)),
@@ -130,7 +130,10 @@ void TaintMode::run(const c10::OperatorHandle& handle, std::vector<c10::IValue>&
     set_labels(results[i].tensor, labels[i]);
     for (std::size_t dim = 0; dim < labels[i].size(); ++dim) record.outputs[i].dims[dim].label = labels[i][dim];
   }
-  if (listener_ != nullptr) listener_->on_operator(record, handle, arguments, seconds);
+  if (listener_ == nullptr) return;
+  std::vector<at::Tensor> tensors;
+  for (const CallResult& result : results) tensors.push_back(result.tensor);
+  listener_->on_operator({record, handle, arguments, tensors, seconds});
 }
 
 }  // namespace dooly::profiling

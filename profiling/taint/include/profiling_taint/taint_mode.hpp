@@ -13,13 +13,20 @@
 
 namespace dooly::profiling {
 
-/// Hears of each operator once it has run and its results are labelled.
+/// A call that has run, its results labelled. `arguments`: as the operator got them, tainted integers replaced by their
+/// values. `results`: in the order of record.outputs. `seconds`: by the mode's timer.
+struct ObservedCall {
+  const OperatorRecord& record;
+  const c10::OperatorHandle& handle;
+  const std::vector<c10::IValue>& arguments;
+  const std::vector<at::Tensor>& results;
+  double seconds = 0;
+};
+
 class OperatorListener {
  public:
   virtual ~OperatorListener() = default;
-  /// `arguments` are those of the call, tainted integers replaced by their values. `seconds`: by the mode's timer.
-  virtual void on_operator(const OperatorRecord& record, const c10::OperatorHandle& handle,
-                           const std::vector<c10::IValue>& arguments, double seconds) = 0;
+  virtual void on_operator(const ObservedCall& call) = 0;
 };
 
 struct TaintOptions {
@@ -60,17 +67,14 @@ class TaintMode {
   std::unique_ptr<Guard> guard_;
 };
 
-/// While it lives, operators of this thread pass unseen.
+/// While it lives, operators of this thread pass unseen: they run, with plain integers for tainted ones, and nobody
+/// hears of them or labels their results.
 class Untraced {
  public:
   Untraced();
   ~Untraced();
   Untraced(const Untraced&) = delete;
   Untraced& operator=(const Untraced&) = delete;
-
- private:
-  struct Guard;
-  std::unique_ptr<Guard> guard_;
 };
 
 }  // namespace dooly::profiling
