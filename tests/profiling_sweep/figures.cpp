@@ -12,9 +12,11 @@ using Sets = std::map<dooly::oracle::Signature, std::vector<dooly::oracle::Sampl
 
 void print(const OperationReport& each, const std::vector<dooly::oracle::Sample>& samples, const SweepLimits& limits) {
   const HeldOut error = held_out(each.operation, samples, limits);
-  std::printf("%-12s%-18s%4zu of%7zu points  %6.1f of%8.1f s  held out: median %5.2f %%, mean %5.2f %%, p90 %5.2f %%\n",
-              each.operation.key.kind.c_str(), each.operation.key.family.c_str(), each.points, each.dense_points,
-              each.spent_s, each.dense_s, 100 * error.median, 100 * error.mean, 100 * error.p90);
+  std::printf(
+      "%-12s%-18s%4zu of%7zu points  %6.1f of%8.1f s  held out: median %5.2f %%, mean %5.2f %%, p90 %5.2f %%, by time "
+      "%5.2f %%\n",
+      each.operation.key.kind.c_str(), each.operation.key.family.c_str(), each.points, each.dense_points, each.spent_s,
+      each.dense_s, 100 * error.median, 100 * error.mean, 100 * error.p90, 100 * error.by_time);
 }
 
 }  // namespace

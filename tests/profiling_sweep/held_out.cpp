@@ -54,11 +54,16 @@ HeldOut errors_at(const Operation& operation, const std::vector<oracle::Sample>&
                   const std::vector<oracle::SamplePoint>& points) {
   const SignatureFit fit(operation, samples, oracle::find_gpu("H200"));
   std::vector<double> errors;
-  for (const oracle::SamplePoint& point : points)
-    errors.push_back(
-        std::abs(fit.seconds(point) / SyntheticMeasurer::law(operation.key, point, oracle::ClockRegime::kCool) - 1));
+  double off = 0, all = 0;
+  for (const oracle::SamplePoint& point : points) {
+    const double time = SyntheticMeasurer::law(operation.key, point, oracle::ClockRegime::kCool);
+    errors.push_back(std::abs(fit.seconds(point) / time - 1));
+    off += errors.back() * time;
+    all += time;
+  }
   std::sort(errors.begin(), errors.end());
   HeldOut out;
+  out.by_time = off / all;
   for (const double error : errors) out.mean += error / double(errors.size());
   out.median = errors[errors.size() / 2];
   out.p90 = errors[errors.size() * 9 / 10];

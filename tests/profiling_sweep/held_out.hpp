@@ -11,6 +11,7 @@ namespace dooly::profiling {
 /// Errors of a fit at random points that a served step may have, against the law without noise.
 struct HeldOut {
   double median = 0, mean = 0, p90 = 0, max = 0;
+  double by_time = 0;  ///< sum of errors in seconds ÷ sum of times
 };
 HeldOut held_out(const Operation& operation, const std::vector<oracle::Sample>& samples, const SweepLimits& limits,
                  std::size_t count = 400);

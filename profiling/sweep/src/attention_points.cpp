@@ -106,15 +106,15 @@ AttentionPoints attention_points(AttentionPart part, const oracle::AttentionRoof
   AttentionPoints points;
   switch (part) {
     case AttentionPart::kDecode:
-      build.decodes(points.start, {1, 16}, {64, 1024, 8192});
+      build.decodes(points.start, {1, 4, 16, 64}, {64, 1024, 8192});
       build.decodes(
           points.pool, {1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 160, 192, 256, 384, 512, 768, 1024},
           {16, 64, 128, 256, 512, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 65536});
       break;
     case AttentionPart::kPrefill: break;  // PrefillGrid
     case AttentionPart::kMixed:
-      build.mixed(points.start, {Numbers{256, 2048}, Numbers{0, 4096}, Numbers{16}, Numbers{512, 4096}});
-      build.mixed(points.pool, {Numbers{64, 128, 256, 512, 1024, 2048, 4096}, Numbers{0, 1024, 4096, 16384},
+      build.mixed(points.start, {Numbers{192, 2112}, Numbers{0, 4096}, Numbers{16}, Numbers{512, 4096}});
+      build.mixed(points.pool, {Numbers{64, 192, 448, 832, 1088, 2112, 4160}, Numbers{0, 1024, 4096, 16384},
                                 Numbers{4, 16, 32, 64, 128}, Numbers{128, 512, 1024, 2048, 4096, 8192}});
       break;
     case AttentionPart::kRagged: build.ragged(points.start); break;

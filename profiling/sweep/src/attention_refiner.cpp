@@ -51,11 +51,12 @@ std::vector<AttentionRefiner::Error> AttentionRefiner::left_out_errors(Attention
   return errors;
 }
 
-bool AttentionRefiner::is_good(const std::vector<Error>& errors) const {
+bool AttentionRefiner::is_good(AttentionPart part, const std::vector<Error>& errors) const {
   std::vector<double> between;
   for (const Error& error : errors)
     if (error.is_between) between.push_back(error.value);
-  if (between.size() < 4) return false;
+  // Four coordinates: a few points may agree by chance.
+  if (between.size() < (part == AttentionPart::kMixed ? 32u : 4u)) return false;
   std::sort(between.begin(), between.end());
   double sum = 0;
   for (const double value : between) sum += value;
@@ -140,7 +141,7 @@ AttentionRefiner::Verdict AttentionRefiner::judge(AttentionPart part, const std:
     ++verdict.errors;
   }
   const bool is_complete = part != AttentionPart::kPrefill || verdict.wanted.empty();
-  if (part == AttentionPart::kRagged || errors.size() >= settings_.most_points || !is_complete || is_good(errors))
+  if (part == AttentionPart::kRagged || errors.size() >= settings_.most_points || !is_complete || is_good(part, errors))
     return verdict;
   std::vector<SamplePoint> more;
   if (part == AttentionPart::kPrefill) {

@@ -22,23 +22,25 @@ std::set<std::uint64_t> as_set(const Numbers& numbers) { return {numbers.begin()
 
 }  // namespace
 
+/// Queries lie in the middle of tiles of 128, so that what is between them errs to both sides.
 PrefillGrid::PrefillGrid(const oracle::AttentionRoofline& work, const SweepLimits& limits)
     : limits_(limits),
       chunks_{kChunks, up_to({1, 4, 16}, limits.max_sequences), up_to({1, 2, 4, 8, 16, 32}, limits.max_sequences)},
       queries_{kQuery, {}, {}},
-      contexts_{kContext, as_set(prefill_contexts({0, 2048, 16384}, work, limits)),
-                as_set(prefill_contexts({0, 512, 1024, 2048, 4096, 8192, 16384, 24576}, work, limits))} {
+      contexts_{kContext, {}, {}} {
   const std::uint64_t most = std::min(limits.max_batched_tokens, limits.max_context);
-  queries_.taken = up_to({64, 256, 1024, 4096}, most);
+  queries_.taken = up_to({16, 64, 192, 1088, 3136}, most);
   queries_.allowed =
-      up_to({16, 32, 64, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288}, most);
-  queries_.taken.insert({std::min<std::uint64_t>(16, most), most});
-  queries_.allowed.insert(queries_.taken.begin(), queries_.taken.end());
-  if (work.window == 0) {  // the longest context that a short chunk may have
-    const std::uint64_t longest = limits.max_context - std::min<std::uint64_t>(most, 256);
-    contexts_.taken.insert(longest);
-    contexts_.allowed.insert(longest);
+      up_to({16, 32, 64, 192, 320, 448, 576, 832, 1088, 1600, 2112, 3136, 4160, 6208, 8256, 12352}, most);
+  queries_.taken.insert(most);
+  queries_.allowed.insert(most);
+  Numbers start{0, 2048}, all{0, 512, 1024, 2048, 4096, 8192, 16384, 24576};
+  if (work.window == 0) {  // the longest that the largest chunk may have, and a short one
+    for (const std::uint64_t query : {most, std::min<std::uint64_t>(most, 192)})
+      start.push_back(limits.max_context - query);
   }
+  contexts_.taken = as_set(prefill_contexts(start, work, limits));
+  contexts_.allowed = as_set(prefill_contexts(all, work, limits));
   contexts_.allowed.insert(contexts_.taken.begin(), contexts_.taken.end());
 }
 
