@@ -124,6 +124,20 @@ TEST(Usage, VerbsOfLaterVersionsSaySoWhateverFollows) {
   }
 }
 
+TEST(Usage, ProfileStartsTheProgramBesideIt) {
+  const ProcessResult help = dooly({"profile", "--help"});
+  EXPECT_EQ(help.code, 0);
+  EXPECT_NE(help.out.find("dooly profile"), std::string::npos);
+  EXPECT_EQ(dooly({"help", "profile"}).out, help.out);
+  const ProcessResult plan = dooly({"--quiet", "profile", "model", "meta-llama/Llama-3.1-8B", "--dry-run"});
+  EXPECT_EQ(plan.code, 0) << plan.err;
+  EXPECT_NE(plan.out.find("signatures"), std::string::npos);
+  const ProcessResult mistake = dooly({"--log-level", "error", "profile", "modle"});
+  EXPECT_EQ(mistake.code, 2);
+  EXPECT_NE(mistake.err.find("dooly profile: unknown command, got 'modle'; did you mean 'model'"), std::string::npos)
+      << mistake.err;
+}
+
 TEST(Usage, GlobalOptionsStandBeforeOrBehindTheVerb) {
   const Scratch scratch;
   const std::string scenario = scratch.file("small.yaml", small_scenario());
