@@ -56,8 +56,8 @@ class TorchKernels final : public Kernels {
   }
 
   at::Tensor gated_activation(const at::Tensor& x, std::string_view kind) override {
-    static const auto op = find<at::Tensor(const at::Tensor&, std::string)>("dooly::gated_activation");
-    return op.call(x, std::string(kind));
+    static const auto op = find<at::Tensor(const at::Tensor&, std::string_view)>("dooly::gated_activation");
+    return op.call(x, kind);
   }
 
   void write_kv(const at::Tensor& k, const at::Tensor& v, at::Tensor& k_cache, at::Tensor& v_cache,

@@ -2,6 +2,7 @@
 
 #include "torch_attention.hpp"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/bincount.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/gelu.h>
@@ -17,7 +18,7 @@
 #include <ATen/ops/zeros_like.h>
 #include <torch/library.h>
 
-#include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -50,7 +51,7 @@ void rope(const at::Tensor& positions, at::Tensor& q, at::Tensor& k, const at::T
   rotate(k, cosine, sine, head_dim, interleaved);
 }
 
-at::Tensor activated(const at::Tensor& x, const std::string& kind) {
+at::Tensor activated(const at::Tensor& x, std::string_view kind) {
   if (kind == "silu_and_mul") return at::silu(x);
   if (kind == "gelu_and_mul") return at::gelu(x, "none");
   if (kind == "gelu_tanh_and_mul") return at::gelu(x, "tanh");
@@ -59,7 +60,7 @@ at::Tensor activated(const at::Tensor& x, const std::string& kind) {
               "'; known: silu_and_mul, gelu_and_mul, gelu_tanh_and_mul, relu_and_mul");
 }
 
-at::Tensor gated_activation(const at::Tensor& x, const std::string& kind) {
+at::Tensor gated_activation(const at::Tensor& x, std::string_view kind) {
   const std::vector<at::Tensor> halves = x.chunk(2, -1);
   return activated(halves[0], kind).mul_(halves[1]);
 }
@@ -145,8 +146,7 @@ void implement(torch::Library& library) {
   };
   on_any_device("add_rms_norm_", add_rms_norm);
   on_any_device("rope_", rope);
-  on_any_device(
-      "gated_activation", +[](const at::Tensor& x, std::string kind) { return gated_activation(x, kind); });
+  on_any_device("gated_activation", gated_activation);
   on_any_device("write_kv_", write_kv);
   on_any_device("topk_softmax", topk_softmax);
   on_any_device("fused_experts", fused_experts);
