@@ -1,6 +1,6 @@
 #pragma once
 
-#include "shared_library.hpp"
+#include "profiling_measure/shared_library.hpp"
 
 #include <cstddef>
 #include <string>

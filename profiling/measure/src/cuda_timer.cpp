@@ -1,7 +1,7 @@
 #include "cuda_runtime.hpp"
 #include "gpu_load.hpp"
 #include "kernel_names.hpp"
-#include "nvml.hpp"
+#include "profiling_measure/nvml.hpp"
 #include "profiling_kernels/cuda.hpp"
 #include "profiling_measure/device_lost.hpp"
 #include "profiling_measure/gpu_name.hpp"

@@ -1,4 +1,4 @@
-#include "nvml.hpp"
+#include "profiling_measure/nvml.hpp"
 
 #include <array>
 
