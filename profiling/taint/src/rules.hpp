@@ -38,6 +38,7 @@ Results select(const RuleCall& call);            ///< select, unbind: one dimens
 Results rows(const RuleCall& call);              ///< all but the last dimension of `parameter`
 Results cat(const RuleCall& call);
 Results stack(const RuleCall& call);
+Results declared_width(const RuleCall& call);    ///< "x symbol": rows of x, then what the row declares
 Results half_last(const RuleCall& call);         ///< the last dimension of `parameter` halved
 // rules_index.cpp
 Results index_select(const RuleCall& call);
@@ -51,6 +52,7 @@ Results linear(const RuleCall& call);
 Results matmul(const RuleCall& call);
 Results einsum(const RuleCall& call);
 Results attention(const RuleCall& call);  ///< "q v": q's dimensions, the last one v's
+Results flash_attention(const RuleCall& call);  ///< FlashAttention's fwd: the result, then what it needs for gradients
 Results reduction(const RuleCall& call);
 Results normalised(const RuleCall& call);  ///< native_layer_norm: result, then statistics
 Results scaled_last(const RuleCall& call);  ///< "x count symbol": x with the last dimension so many times

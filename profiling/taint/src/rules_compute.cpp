@@ -125,6 +125,28 @@ Results attention(const RuleCall& call) {
   return {labels};
 }
 
+Results flash_attention(const RuleCall& call) {
+  const Dims& q = call.tensor("q");
+  Results results;
+  for (std::size_t i = 0; i < call.record().outputs.size(); ++i) {
+    const Dims& result = call.output(i);
+    const auto is = [&](std::initializer_list<std::size_t> dims) {
+      return result.size() == dims.size() &&
+             std::equal(result.begin(), result.end(), dims.begin(),
+                        [&](const Dim& a, std::size_t b) { return a.size == q[b].size; });
+    };
+    Labels& labels = results.emplace_back(result.size());
+    if (is({0, 1, 2})) {
+      labels = labels_of(q);
+    } else if (is({1, 0})) {  // sums of exponentials by head and token
+      labels = {q[1].label, q[0].label};
+    } else {  // empty ones, and those of splits, which nobody reads
+      for (std::size_t dim = 0; dim < result.size(); ++dim) labels[dim] = requested_label(result[dim]);
+    }
+  }
+  return results;
+}
+
 Results reduction(const RuleCall& call) {
   const Dims& self = call.tensor("self");
   const Dims dims = call.integers("dim");

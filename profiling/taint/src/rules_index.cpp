@@ -85,6 +85,23 @@ Results topk(const RuleCall& call) {
   return Results(call.record().outputs.size(), labels);
 }
 
+Results declared_width(const RuleCall& call) {
+  const std::string_view names = call.parameter();
+  const std::size_t blank = names.find(' ');
+  const Dims& rows = call.tensor(names.substr(0, blank));
+  const std::string symbol(names.substr(blank + 1));
+  const auto declared = call.binding().find(symbol);
+  Results results;
+  for (const TensorRecord& output : call.record().outputs) {
+    Labels& labels = results.emplace_back(output.dims.size());
+    if (labels.size() != 2) continue;
+    labels[0] = rows[0].label;
+    const bool known = declared != call.binding().end() && declared->second == output.dims[1].size;
+    labels[1] = known ? std::optional(Expression::symbol(symbol, Origin::kModel)) : requested_label(output.dims[1]);
+  }
+  return results;
+}
+
 Results per_row(const RuleCall& call) {
   const auto [tensor, count] = call.tensor_and_count();
   Labels labels = labels_of(*tensor);

@@ -46,9 +46,13 @@ ReplayTensor ReplayRecorder::describe(const at::Tensor& tensor) const {
   wanted.dtype = tensor.scalar_type();
   wanted.device = tensor.device();
   if (!tensor.is_floating_point()) wanted.kept = tensor;
-  const auto found = made_.find(tensor.unsafeGetTensorImpl());
-  if (found != made_.end()) wanted.producer = found->second.by;
+  wanted.producer = producer(tensor);
   return wanted;
+}
+
+std::optional<std::pair<std::size_t, std::size_t>> ReplayRecorder::producer(const at::Tensor& tensor) const {
+  const auto found = made_.find(tensor.unsafeGetTensorImpl());
+  return found == made_.end() ? std::nullopt : std::optional(found->second.by);
 }
 
 std::shared_ptr<const ReplayCall> ReplayRecorder::record(const ObservedCall& call, std::size_t index) {

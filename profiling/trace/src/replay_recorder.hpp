@@ -5,6 +5,8 @@
 
 #include <map>
 #include <memory>
+#include <optional>
+#include <utility>
 
 namespace dooly::profiling {
 
@@ -12,6 +14,8 @@ namespace dooly::profiling {
 class ReplayRecorder {
  public:
   std::shared_ptr<const ReplayCall> record(const ObservedCall& call, std::size_t index);
+  /// Which result of which recorded call a tensor is.
+  std::optional<std::pair<std::size_t, std::size_t>> producer(const at::Tensor& tensor) const;
 
  private:
   ReplayTensor describe(const at::Tensor& tensor) const;

@@ -6,6 +6,16 @@
 
 namespace dooly::profiling {
 
+namespace {
+
+void complete(Dims& dims, const Dims& known) {
+  for (std::size_t i = 0; i < dims.size() && dims.size() == known.size(); ++i) {
+    if (!dims[i].label && dims[i].size == known[i].size) dims[i].label = known[i].label;
+  }
+}
+
+}  // namespace
+
 Tracer::Tracer(TracerOptions options)
     : config_taint_(options.config_taint),
       replays_(std::make_unique<ReplayRecorder>()),
@@ -37,7 +47,25 @@ void Tracer::on_operator(const ObservedCall& call) {
   if (!recording_) return;
   const std::size_t index = trace_.operators.size();
   trace_.modules[module_].steps.push_back({false, index});
-  trace_.operators.push_back({call.record, module_, call.seconds, replays_->record(call, index)});
+  trace_.operators.push_back({call.record, module_, call.seconds, nullptr});
+  label_late(call);
+  trace_.operators.back().replay = replays_->record(call, index);
+}
+
+/// A buffer of plain sizes learns what they are when an operator writes its result there.
+void Tracer::label_late(const ObservedCall& call) {
+  for (std::size_t i = 0; i < call.results.size(); ++i) {
+    const std::string& name = call.record.output_names[i];
+    if (name.empty()) continue;
+    const Dims& known = call.record.outputs[i].dims;
+    for (Argument& argument : trace_.operators.back().record.arguments) {
+      auto* tensor = std::get_if<TensorRecord>(&argument.value);
+      if (argument.name == name && tensor != nullptr) complete(tensor->dims, known);
+    }
+    if (const auto producer = replays_->producer(call.results[i])) {
+      complete(trace_.operators[producer->first].record.outputs[producer->second].dims, known);
+    }
+  }
 }
 
 Trace Tracer::finish() {

@@ -16,7 +16,8 @@ struct TracerOptions {
 };
 
 /// Follows what this thread computes, from construction to finish(): operators with the module that called them and
-/// the origin of each dimension. While it lives it is the thread's module listener and taint mode.
+/// the origin of each dimension; a buffer of plain sizes has the labels of what is written to it. While it lives it is
+/// the thread's module listener and taint mode.
 class Tracer final : public ModuleListener, public OperatorListener {
  public:
   explicit Tracer(TracerOptions options = {});
@@ -39,6 +40,7 @@ class Tracer final : public ModuleListener, public OperatorListener {
   void on_operator(const ObservedCall& call) override;
 
  private:
+  void label_late(const ObservedCall& call);
   bool config_taint_;
   bool recording_ = false;
   Trace trace_;
