@@ -92,7 +92,8 @@ struct Model::Parts {
     // A tied head is the embedding itself, unless the embedding's own scale has been multiplied in.
     const bool shared = config.tied_embeddings && numbers.embedding_scale == 1;
     head = {"lm_head", shared ? embedding : weights.matrix({rows, dims.hidden}), std::nullopt, &kernels};
-    if (numbers.embedding_scale != 1) embedding.mul_(numbers.embedding_scale);
+    const bool scaled = numbers.embedding_scale != 1 && settings.weights == ModelSettings::Weights::kRandom;
+    if (scaled) embedding.mul_(numbers.embedding_scale);
     add_layers(build, numbers);
     final_norm = make_norm(build, "norm", dims.hidden, numbers.logits_scale);
   }

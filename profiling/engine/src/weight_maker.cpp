@@ -15,6 +15,10 @@
 
 namespace dooly::profiling {
 
+namespace {
+constexpr std::size_t kWritten = std::size_t{1} << 20;  ///< bytes; larger weights for shapes alone stay untouched
+}
+
 WeightMaker::WeightMaker(const ModelSettings& settings)
     : settings_(settings),
       generator_(at::globalContext().defaultGenerator(settings.device.is_meta() ? at::kCPU : settings.device).clone()) {
@@ -22,9 +26,12 @@ WeightMaker::WeightMaker(const ModelSettings& settings)
 }
 
 at::Tensor WeightMaker::make(c10::SymIntArrayRef shape, double low, double high) {
-  if (settings_.weights == ModelSettings::Weights::kZero) return zeros(shape);
   at::Tensor tensor = at::empty_symint(shape, at::TensorOptions().dtype(settings_.dtype).device(settings_.device));
-  tensor.uniform_(low, high, generator_);
+  if (settings_.weights == ModelSettings::Weights::kRandom) {
+    tensor.uniform_(low, high, generator_);
+  } else if (tensor.nbytes() < kWritten) {
+    tensor.zero_();
+  }
   bytes_ += tensor.nbytes();
   return tensor;
 }

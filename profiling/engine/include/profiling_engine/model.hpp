@@ -22,7 +22,8 @@ struct ModelSettings {
   c10::Device device = c10::DeviceType::CPU;
   enum class Weights : std::uint8_t {
     kRandom,  ///< uniform, of variance 1 / inputs, by `seed`: activations keep their size from layer to layer
-    kZero     ///< for shapes alone: costs neither time nor, until written to, memory
+    kZero  ///< for shapes alone: small ones are 0, those of 1 MiB and more are left as the system hands memory out,
+           ///< which costs neither time nor, on a CPU, memory, but need not be 0
   } weights = Weights::kRandom;
   std::uint64_t seed = 0;
 };
