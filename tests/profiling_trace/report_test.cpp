@@ -3,6 +3,7 @@
 #include "profiling_engine/model.hpp"
 #include "profiling_engine/model_numbers.hpp"
 #include "profiling_kernels/profiling_error.hpp"
+#include "profiling_trace/reuse_table.hpp"
 #include "test_support/test_data.hpp"
 
 #include "oracle/oracle_error.hpp"
@@ -58,6 +59,23 @@ TEST(TraceReport, ARunThatIsTimedHasSharesAndCoverage) {
   EXPECT_NE(report.text.find("equal to the step plan"), std::string::npos);
   EXPECT_GT(report.coverage, 0);
   std::filesystem::remove(path);
+}
+
+TEST(ReuseTable, CountsSignaturesThatAnEarlierConfigurationHasAlready) {
+  const auto root = test::data_path("data/models");
+  if (!std::filesystem::exists(root)) GTEST_SKIP() << "missing " << root;
+  const ReuseTable table = reuse_table(
+      {root / "meta-llama--Meta-Llama-3.1-8B", root / "CohereForAI--c4ai-command-r7b-12-2024"}, {"fa3"}, {1, 2});
+  ASSERT_EQ(table.rows.size(), 4U);
+  EXPECT_EQ(table.rows[0].fresh, table.rows[0].signatures);  // nothing was there before
+  // Command-R7B has Llama-3.1-8B's qkv, output, gate-up and down projections, its activation, KV write and full
+  // attention; windows, norms, rotary embedding (pairs of neighbours), sums and the vocabulary are
+// its own.
+  EXPECT_EQ(table.rows[2].signatures - table.rows[2].fresh, 7U);
+  EXPECT_EQ(table.total,
+            table.rows[0].signatures + table.rows[1].signatures + table.rows[2].signatures + table.rows[3].signatures);
+  EXPECT_LT(table.unique, table.total);
+  EXPECT_NE(reuse_text(table).find("reused"), std::string::npos);
 }
 
 TEST(TraceReport, AnUnknownTypeIsRefusedWithThoseAllowed) {

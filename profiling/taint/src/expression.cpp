@@ -43,7 +43,7 @@ Expression operator*(const Expression& a, const Expression& b) {
 bool operator==(const Expression& a, const Expression& b) {
   return std::equal(a.terms_.begin(), a.terms_.end(), b.terms_.begin(), b.terms_.end(),
                     [](const Parts::Term& x, const Parts::Term& y) {
-                      return x.coefficient == y.coefficient && Parts::compare(x.monomial, y.monomial) == 0;
+                      return x.coefficient == y.coefficient && std::is_eq(Parts::compare(x.monomial, y.monomial));
                     });
 }
 

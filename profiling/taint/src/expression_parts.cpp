@@ -25,13 +25,13 @@ int power_of(const ExpressionParts::Monomial& monomial, const std::string& atom)
 }  // namespace
 
 std::strong_ordering ExpressionParts::compare(const Monomial& a, const Monomial& b) {
-  if (const auto by_degree = degree(a) <=> degree(b); by_degree != 0) return by_degree;
+  if (const auto by_degree = degree(a) <=> degree(b); std::is_neq(by_degree)) return by_degree;
   for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
     // Who has more of the alphabetically first atom is larger.
     if (const int order = a[i].atom->text.compare(b[i].atom->text); order != 0) {
       return order < 0 ? std::strong_ordering::greater : std::strong_ordering::less;
     }
-    if (const auto by_power = a[i].power <=> b[i].power; by_power != 0) return by_power;
+    if (const auto by_power = a[i].power <=> b[i].power; std::is_neq(by_power)) return by_power;
   }
   return a.size() <=> b.size();
 }
@@ -66,10 +66,10 @@ std::optional<ExpressionParts::Monomial> ExpressionParts::quotient(const Monomia
 
 Expression ExpressionParts::normal(std::vector<Term> terms) {
   std::stable_sort(terms.begin(), terms.end(),
-                   [](const Term& a, const Term& b) { return compare(a.monomial, b.monomial) > 0; });
+                   [](const Term& a, const Term& b) { return std::is_gt(compare(a.monomial, b.monomial)); });
   Expression sum;
   for (Term& term : terms) {
-    if (!sum.terms_.empty() && compare(sum.terms_.back().monomial, term.monomial) == 0) {
+    if (!sum.terms_.empty() && std::is_eq(compare(sum.terms_.back().monomial, term.monomial))) {
       sum.terms_.back().coefficient = checked_sum(sum.terms_.back().coefficient, term.coefficient);
     } else {
       sum.terms_.push_back(std::move(term));
