@@ -35,6 +35,13 @@ class Digests {
   std::map<std::string, std::size_t> numbers_;
 };
 
+/// "layers.12" -> {"layers.", 12}; no number: -1.
+std::pair<std::string, int> numbered(const std::string& name) {
+  const std::size_t digits = name.find_last_not_of("0123456789") + 1;
+  if (digits == name.size() || digits == std::string::npos) return {name, -1};
+  return {name.substr(0, digits), std::stoi(name.substr(digits))};
+}
+
 double seconds_of(const Trace& trace, std::size_t module) {
   double sum = 0;
   for (const TracedModule::Step& step : trace.modules[module].steps) {
@@ -54,7 +61,8 @@ FoldedModule fold_module(const Trace& trace, std::size_t module, Digests& digest
       folded.steps.push_back({false, step.index});
       continue;
     }
-    const auto [entry, fresh] = known.emplace(digests.of(step.index), folded.modules.size());
+    const std::string key = numbered(trace.modules[step.index].name).first + "/" + digests.of(step.index);
+    const auto [entry, fresh] = known.emplace(key, folded.modules.size());
     if (fresh) {
       folded.steps.push_back({true, folded.modules.size()});
       folded.modules.push_back(fold_module(trace, step.index, digests));
@@ -65,13 +73,6 @@ FoldedModule fold_module(const Trace& trace, std::size_t module, Digests& digest
     }
   }
   return folded;
-}
-
-/// "layers.12" -> {"layers.", 12}; no number: -1.
-std::pair<std::string, int> numbered(const std::string& name) {
-  const std::size_t digits = name.find_last_not_of("0123456789") + 1;
-  if (digits == name.size() || digits == std::string::npos) return {name, -1};
-  return {name.substr(0, digits), std::stoi(name.substr(digits))};
 }
 
 }  // namespace

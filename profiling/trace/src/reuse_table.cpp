@@ -38,11 +38,13 @@ ReuseTable reuse_table(const std::vector<std::filesystem::path>& configs, const 
   const auto kernels = make_torch_kernels();
   for (const std::filesystem::path& config : configs) {
     const ModelFile file = load_model(config);
+    const std::string name =
+        (config.has_extension() && config.extension() == ".json" ? config.parent_path() : config).filename().string();
     for (const std::uint32_t ranks : tensor_parallel) {
       std::string why;
       const std::optional<Trace> trace = traced(file, ranks, *kernels, why);
       if (!trace) {
-        table.left_out.push_back(fmt::format("{}, tensor parallel {}: {}", file.config.name, ranks, why));
+        table.left_out.push_back(fmt::format("{}, tensor parallel {}: {}", name, ranks, why));
         continue;
       }
       for (const std::string& backend : backends) {
@@ -52,7 +54,7 @@ ReuseTable reuse_table(const std::vector<std::filesystem::path>& configs, const 
         }
         std::size_t fresh = 0;
         for (const oracle::Signature& signature : own) fresh += known.insert(signature).second ? 1 : 0;
-        table.rows.push_back({file.config.name, backend, ranks, own.size(), fresh});
+        table.rows.push_back({name, backend, ranks, own.size(), fresh});
         table.total += own.size();
       }
     }

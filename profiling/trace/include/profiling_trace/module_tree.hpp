@@ -8,8 +8,8 @@
 
 namespace dooly::profiling {
 
-/// A module of a trace, with its equals of the same parent folded into it: same code, same operators on the same
-/// labels and scalars, same submodules.
+/// A module of a trace, with its equals of the same parent folded into it: same name but for a number, same code, same
+/// operators on the same labels and scalars, same submodules.
 struct FoldedModule {
   std::size_t module = 0;           ///< of Trace::modules: the first of them
   std::vector<std::size_t> equals;  ///< all of them, in order
