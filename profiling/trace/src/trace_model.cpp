@@ -132,6 +132,8 @@ Trace trace_model(const oracle::ModelConfig& config, const ModelNumbers& numbers
   (void)model.step(inputs, cache);
   Trace trace = tracer.finish();
   trace.seconds = settings.tracer.timer(unseen_step);
+  constexpr int kMore = 4;  // whatever else the machine does only adds
+  for (int i = 0; i < kMore; ++i) trace.seconds = std::min(trace.seconds, settings.tracer.timer(unseen_step));
   return trace;
 }
 

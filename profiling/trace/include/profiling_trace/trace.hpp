@@ -39,7 +39,7 @@ struct Trace {
   std::vector<TracedOperator> operators;
   std::vector<TracedModule> modules{{}};  ///< [0] is the root, which holds what no module did
   std::vector<Concretisation> concretisations;
-  double seconds = 0;  ///< of the pass run again untraced, by the clock that timed the operators; 0 without a timer
+  double seconds = 0;  ///< of the pass run untraced, the fastest of five, by the operators' clock; 0 without a timer
 };
 
 /// A dimension whose origin nobody knows: "aten::view result 0 dimension 1 of size 64 in model.layers.0".
