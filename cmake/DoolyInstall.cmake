@@ -4,6 +4,7 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 install(TARGETS dooly EXPORT dooly)
+install(TARGETS dooly-profile)
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/scenarios/" DESTINATION "${CMAKE_INSTALL_DATADIR}/dooly/scenarios"
   FILES_MATCHING PATTERN "*.yaml" PATTERN "src" EXCLUDE PATTERN "include" EXCLUDE)
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")

@@ -87,7 +87,7 @@ std::string command_help(const Command& command, const std::string& path, std::s
   std::string text = path + ": " + command.purpose + "\n";
   if (!command.is_built) text += "Not built yet in this version.\n";
   if (!command.details.empty()) text += "\n" + command.details;
-  text += "\n" + usage(command, path);
+  text.append("\n").append(usage(command, path));
   if (!command.subcommands.empty()) {
     std::vector<std::pair<std::string, std::string>> rows;
     for (const Command& sub : command.subcommands) rows.emplace_back(sub.name, sub.purpose);

@@ -3,6 +3,7 @@
 #include "cli_error.hpp"
 #include "command_line.hpp"
 #include "help.hpp"
+#include "start_profiler.hpp"
 #include "verbs.hpp"
 
 #include "oracle/oracle_error.hpp"
@@ -126,6 +127,7 @@ int run_program(int argc, const char* const* argv) {
     const std::vector<VerbGroup> groups = all_verbs();
     const std::vector<OptionSpec> options = globals.specs();
     const std::vector<const char*> words = spelled_out(argc, argv);
+    if (std::vector<std::string> rest; asks_for_profiler(words, rest)) start_profiler(rest);
     const ParsedLine line = parse_line(flat(groups), options, static_cast<int>(words.size()), words.data());
     terminal = Terminal(globals.settings());
     const ExitCode code = carry_out(line, groups, options, terminal);

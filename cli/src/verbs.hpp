@@ -17,6 +17,7 @@ Command new_command();
 Command plan_command();
 Command store_command();
 Command predict_command();
+Command profile_command();
 Command serve_oracle_command();
 Command validate_command();
 /// Verbs that later versions bring; each says so.

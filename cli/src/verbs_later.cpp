@@ -9,7 +9,6 @@ std::vector<Command> later_commands() {
   constexpr std::pair<const char*, const char*> kVerbs[] = {
       {"study", "many simulations: a grid, a capacity search, a Pareto front"},
       {"report", "the HTML report of one or several results"},
-      {"profile", "measures a model's operators on a GPU"},
   };
   std::vector<Command> commands;
   for (const auto& [name, purpose] : kVerbs) {

@@ -84,7 +84,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Mistake{{"rnu"},
                 "dooly: unknown verb, got 'rnu'; did you mean 'run'; allowed: run, init, check, explain, list, schema, "
-                "workload, new, plan, predict, serve-oracle, store, validate, study, report, profile; see 'dooly "
+                "workload, new, plan, predict, serve-oracle, store, profile, validate, study, report; see 'dooly "
                 "--help'"},
         Mistake{{"run", "x.yaml", "--frce"},
                 "dooly run: unknown option, got '--frce'; did you mean '--force'; " + kRunOptions},
@@ -115,13 +115,27 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{{"schema", "study"}, "dooly schema study: not built yet in this version"}));
 
 TEST(Usage, VerbsOfLaterVersionsSaySoWhateverFollows) {
-  for (const char* verb : {"study", "report", "profile"}) {
+  for (const char* verb : {"study", "report"}) {
     const ProcessResult result = dooly({verb, "something", "--jobs", "3"});
     EXPECT_EQ(result.code, 2);
     EXPECT_EQ(result.out, "");
     EXPECT_EQ(result.err, std::string("dooly ") + verb + ": not built yet in this version\n");
     EXPECT_EQ(dooly({verb, "--help"}).code, 0);
   }
+}
+
+TEST(Usage, ProfileStartsTheProgramBesideIt) {
+  const ProcessResult help = dooly({"profile", "--help"});
+  EXPECT_EQ(help.code, 0);
+  EXPECT_NE(help.out.find("dooly profile"), std::string::npos);
+  EXPECT_EQ(dooly({"help", "profile"}).out, help.out);
+  const ProcessResult plan = dooly({"--quiet", "profile", "model", "meta-llama/Llama-3.1-8B", "--dry-run"});
+  EXPECT_EQ(plan.code, 0) << plan.err;
+  EXPECT_NE(plan.out.find("signatures"), std::string::npos);
+  const ProcessResult mistake = dooly({"--log-level", "error", "profile", "modle"});
+  EXPECT_EQ(mistake.code, 2);
+  EXPECT_NE(mistake.err.find("dooly profile: unknown command, got 'modle'; did you mean 'model'"), std::string::npos)
+      << mistake.err;
 }
 
 TEST(Usage, GlobalOptionsStandBeforeOrBehindTheVerb) {

@@ -1,8 +1,8 @@
-#include "physical_limit.hpp"
 #include "profile_folder.hpp"
 #include "sample_collector.hpp"
 
 #include "oracle/operator_keys.hpp"
+#include "oracle/physical_limit.hpp"
 
 #include <gtest/gtest.h>
 
@@ -90,26 +90,26 @@ TEST_F(Checks, FasterThanTheDeviceIsSuspect) {
 TEST(PhysicalLimit, CountsBytesBeyondTheLastLevelCacheAlone) {
   const oracle::Gpu& gpu = oracle::find_gpu("H200");
   const auto big = oracle::linear_key(kBf16, 8192, 65536);
-  EXPECT_NEAR(*physical_limit_s(big, {1}, gpu),
+  EXPECT_NEAR(*oracle::physical_limit_s(big, {1}, gpu),
               (8192.0 * 65536 * 2 + 8192 * 2 + 65536 * 2 - 128 * 1024 * 1024) / 4800e9, 1e-9);
-  EXPECT_LT(*physical_limit_s(oracle::linear_key(kBf16, 512, 512), {1}, gpu), 1e-8);
+  EXPECT_LT(*oracle::physical_limit_s(oracle::linear_key(kBf16, 512, 512), {1}, gpu), 1e-8);
 }
 
 TEST(PhysicalLimit, OfAttentionCountsCausalPairsAndTheLongDecodes) {
   const oracle::Gpu& gpu = oracle::find_gpu("H200");
   const auto key = oracle::attention_key("bfloat16", "bfloat16", {.heads = 32, .kv_heads = 8, .head_dim = 128}, "fa3");
   const double pairs = 8192.0 * 8193 / 2;
-  EXPECT_NEAR(*physical_limit_s(key, {1, 8192, 0}, gpu), 4 * 32 * 128 * pairs / 989e12, 1e-9);
+  EXPECT_NEAR(*oracle::physical_limit_s(key, {1, 8192, 0}, gpu), 4 * 32 * 128 * pairs / 989e12, 1e-9);
   const double tokens = 63 * 4097.0 + 65537.0;
   const double bytes = 2 * 8 * 128 * 2 * tokens + 2 * 32 * 128 * 2 * 64.0 - 128.0 * 1024 * 1024;
-  EXPECT_NEAR(*physical_limit_s(key, {0, 0, 0, 64, 4096, 1, 65536}, gpu), bytes / 4800e9, 1e-9);
+  EXPECT_NEAR(*oracle::physical_limit_s(key, {0, 0, 0, 64, 4096, 1, 65536}, gpu), bytes / 4800e9, 1e-9);
 }
 
 TEST(PhysicalLimit, OfACollectiveIsWhatARankReceives) {
   const oracle::Gpu& gpu = oracle::find_gpu("H200");
-  EXPECT_NEAR(*physical_limit_s(oracle::collective_key("all_reduce", "bfloat16", 8), {1 << 30, 8}, gpu),
+  EXPECT_NEAR(*oracle::physical_limit_s(oracle::collective_key("all_reduce", "bfloat16", 8), {1 << 30, 8}, gpu),
               0.875 * (1 << 30) / 450e9, 1e-9);
-  EXPECT_NEAR(*physical_limit_s(oracle::collective_key("all_gather", "bfloat16", 8), {1 << 20, 8}, gpu),
+  EXPECT_NEAR(*oracle::physical_limit_s(oracle::collective_key("all_gather", "bfloat16", 8), {1 << 20, 8}, gpu),
               7.0 * (1 << 20) / 450e9, 1e-9);
 }
 

@@ -36,6 +36,29 @@ TEST(PortableSink, SortsWhatItGets) {
   EXPECT_EQ(samples, (std::vector{test_sample(8, 7e-6), test_sample(64), test_sample(512)}));
 }
 
+TEST(PortableSink, ShowsWhatIsThereOfItsEnvironment) {
+  const Scratch scratch;
+  {
+    PortableSink sink(scratch / "f", PortableSink::Sync::kAtFinish);
+    sink.environment(test_environment());
+    for (const std::uint64_t tokens : {512u, 8u}) sink.sample(test_key(), test_sample(tokens));
+    sink.sample(test_key(1, 1), test_sample(1));
+    sink.finish();
+  }
+  PortableSink sink(scratch / "f");
+  oracle::Environment other = test_environment();
+  other.driver += "x";
+  sink.environment(other);
+  EXPECT_TRUE(sink.sets().empty());
+  sink.environment(test_environment());
+  sink.sample(test_key(), test_sample(64));
+  const std::vector<oracle::SampleSet> sets = sink.sets();
+  ASSERT_EQ(sets.size(), 2u);
+  const bool is_first = sets[0].key == test_key();
+  EXPECT_EQ(sets[is_first ? 0 : 1].samples, (std::vector{test_sample(8), test_sample(64), test_sample(512)}));
+  EXPECT_EQ(sets[is_first ? 1 : 0].samples, std::vector{test_sample(1)});
+}
+
 TEST(PortableSink, GoesOnAfterItWasCutShort) {
   const Scratch scratch;
   {

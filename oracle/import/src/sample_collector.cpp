@@ -1,8 +1,8 @@
 #include "sample_collector.hpp"
 
 #include "environments.hpp"
+#include "oracle/physical_limit.hpp"
 #include "oracle_import/import_error.hpp"
-#include "physical_limit.hpp"
 
 #include <fmt/format.h>
 
@@ -265,8 +265,8 @@ void SampleCollector::check_neighbours(std::vector<Merged>& samples, const Opera
 void SampleCollector::check_limit(std::vector<Merged>& samples, const OperatorKey& key, const oracle::Gpu* gpu) {
   if (gpu == nullptr) return;
   for (Merged& merged : samples) {
-    const auto limit = physical_limit_s(key, merged.sample.point, *gpu);
-    if (limit && merged.sample.median_s < kLimitShare * *limit)
+    const auto limit = oracle::physical_limit_s(key, merged.sample.point, *gpu);
+    if (limit && merged.sample.median_s < oracle::kLimitShare * *limit)
       suspect(merged, "faster than the device can be",
               fmt::format("{} {}: {:.4g} us, limit {:.4g} us", key.kind, point_text(merged.sample.point),
                           merged.sample.median_s * 1e6, *limit * 1e6));

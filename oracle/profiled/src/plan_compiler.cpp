@@ -1,7 +1,7 @@
 #include "plan_compiler.hpp"
 
-#include "key_dtype.hpp"
 #include "oracle/oracle_error.hpp"
+#include "oracle_profiled/entry_work.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -10,11 +10,6 @@
 
 namespace dooly::oracle {
 namespace {
-
-std::size_t compute_dtype(const OperatorKey& key) {
-  const bool has_weights = key.kind == "linear" || key.kind == "moe_experts" || key.kind == "bmm";
-  return has_weights && key.dtypes.size() > 1 ? 1 : 0;
-}
 
 std::uint32_t dim(const OperatorKey& key, std::size_t index) {
   return index < key.dims.size() ? static_cast<std::uint32_t>(key.dims[index]) : 0;
@@ -117,32 +112,8 @@ void PlanCompiler::add_attention(const PlanEntry& entry) {
 }
 
 RowWork PlanCompiler::work_of(const PlanEntry& entry) const {
-  const Efficiency& efficiency = settings_.efficiency;
-  const OperatorKey& key = entry.key;
-  if (entry.binding == Binding::kCollective) {  // by bytes
-    const double link =
-        (settings_.link_bandwidth > 0 ? settings_.link_bandwidth : gpu_.link_bandwidth) * efficiency.link;
-    const double latency = gpu_.has_nvlink ? 1 : efficiency.pcie_factor;
-    const double ranks = std::max(1u, key.dims.empty() ? tensor_parallel_ : dim(key, 0));
-    const double rounds = key.kind == "all_reduce"   ? 2 * (ranks - 1) / ranks
-                          : key.kind == "all_gather" ? ranks - 1
-                          : key.kind == "send_recv"  ? 1
-                                                     : (ranks - 1) / ranks;
-    RowWork work;
-    work.fixed = latency * efficiency.one_shot_seconds;
-    work.memory_per_row = link > 0 ? rounds / link : 0;
-    return work;
-  }
-  const DType compute = key_dtype(key.dtypes.empty() ? "bfloat16" : key.dtypes[compute_dtype(key)]);
-  if (key.kind == "linear" && entry.flops_per_token == 0)
-    return linear_work(key, dim(key, 0), dim(key, 1), gpu_, efficiency);
-  RowWork work = row_work(gpu_, efficiency, compute, entry.flops_per_token, entry.weight_bytes, entry.bytes_per_token);
-  if (key.kind == "linear") work.tile = kLinearTile;
-  if (entry.binding == Binding::kExperts) {
-    work.experts = all_experts(key);
-    work.experts_per_token = std::min(dim(key, 3), work.experts);
-  }
-  return work;
+  const double link = settings_.link_bandwidth > 0 ? settings_.link_bandwidth : gpu_.link_bandwidth;
+  return entry_work(entry, gpu_, settings_.efficiency, link, tensor_parallel_);
 }
 
 void PlanCompiler::add_rows(const PlanEntry& entry) {

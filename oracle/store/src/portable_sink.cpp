@@ -11,13 +11,17 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <set>
 #include <sstream>
 
 namespace dooly::store {
 class PortableSink::Impl {
  public:
-  explicit Impl(const std::filesystem::path& path) : path_(path), partial_path_(path.string() + ".partial") {
+  Impl(const std::filesystem::path& path, Sync sync)
+      : path_(path),
+        partial_path_(path.string() + ".partial"),
+        sync_(sync) {
     if (std::filesystem::exists(path_)) {
       PortableReader reader(path_);
       for (Record record; reader.next(record);) records_.put(record);
@@ -48,6 +52,21 @@ class PortableSink::Impl {
     record.sample.regime = regime;
     record.sample.point = point;
     return records_.contains(record);
+  }
+
+  std::vector<oracle::SampleSet> sets() const {
+    std::vector<oracle::SampleSet> out;
+    std::map<oracle::Signature, oracle::OperatorKey> keys;
+    const auto stream = records_.stream(path_.string());
+    for (Record record; stream->next(record);) {
+      if (auto* key = std::get_if<KeyRecord>(&record)) keys.emplace(key->signature, std::move(key->key));
+      auto* sample = std::get_if<SampleRecord>(&record);
+      if (sample == nullptr || sample->environment_id != records_.environment_id()) continue;
+      if (out.empty() || out.back().signature != sample->signature)
+        out.push_back({keys.at(sample->signature), sample->signature, {}});
+      out.back().samples.push_back(std::move(sample->sample));
+    }
+    return out;
   }
 
   std::uint64_t finish() {
@@ -91,19 +110,21 @@ class PortableSink::Impl {
     append_portable_line(line_, record);
     if (!is_sample && !saved_.insert(line_).second) return;
     line_ += '\n';
+    const bool syncs = is_sample && sync_ == Sync::kEachSample;
     const bool written = std::fwrite(line_.data(), 1, line_.size(), partial_.get()) == line_.size() &&
-                         std::fflush(partial_.get()) == 0 && (!is_sample || ::fdatasync(::fileno(partial_.get())) == 0);
+                         std::fflush(partial_.get()) == 0 && (!syncs || ::fdatasync(::fileno(partial_.get())) == 0);
     if (!written) throw StoreError(partial_path_.string() + ": cannot be written: " + std::strerror(errno));
   }
 
   std::filesystem::path path_, partial_path_;
+  Sync sync_;
   File partial_;
   RecordSet records_;
   std::set<std::string> saved_;  ///< environments and keys in the partial file
   std::string line_;
 };
 
-PortableSink::PortableSink(const std::filesystem::path& path) : impl_(std::make_unique<Impl>(path)) {}
+PortableSink::PortableSink(const std::filesystem::path& path, Sync sync) : impl_(std::make_unique<Impl>(path, sync)) {}
 PortableSink::~PortableSink() = default;
 void PortableSink::environment(const oracle::Environment& environment) { impl_->environment(environment); }
 void PortableSink::sample(const oracle::OperatorKey& key, const oracle::Sample& sample) { impl_->sample(key, sample); }
@@ -111,6 +132,7 @@ bool PortableSink::has(const oracle::OperatorKey& key, oracle::ClockRegime regim
                        const oracle::SamplePoint& point) const {
   return impl_->has(key, regime, point);
 }
+std::vector<oracle::SampleSet> PortableSink::sets() const { return impl_->sets(); }
 std::uint64_t PortableSink::finish() { return impl_->finish(); }
 
 }  // namespace dooly::store

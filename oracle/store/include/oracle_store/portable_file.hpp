@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace dooly::store {
 
@@ -54,12 +55,19 @@ Record parse_portable_line(std::string_view line);
 /// everything into FILE, adding to what FILE held; a sample replaces an older one of the same point.
 class PortableSink final : public oracle::SampleSink {
  public:
-  explicit PortableSink(const std::filesystem::path& path);
+  /// When what was appended is made to survive a crash of the machine; a killed process loses nothing either way.
+  enum class Sync : std::uint8_t {
+    kEachSample,  ///< measuring: a point costs more than a sync
+    kAtFinish  ///< imports of many samples
+  };
+  explicit PortableSink(const std::filesystem::path& path, Sync sync = Sync::kEachSample);
   ~PortableSink() override;
   void environment(const oracle::Environment& environment) override;
   void sample(const oracle::OperatorKey& key, const oracle::Sample& sample) override;
   /// Already measured, here or in an earlier run?
   bool has(const oracle::OperatorKey& key, oracle::ClockRegime regime, const oracle::SamplePoint& point) const;
+  /// All that is there of the environment that was set last, by signature.
+  std::vector<oracle::SampleSet> sets() const;
   std::uint64_t finish();
 
  private:

@@ -1,4 +1,4 @@
-#include "physical_limit.hpp"
+#include "oracle/physical_limit.hpp"
 
 #include "oracle/operators.hpp"
 
@@ -8,17 +8,8 @@
 #include <string_view>
 #include <utility>
 
-namespace dooly::import_ {
+namespace dooly::oracle {
 namespace {
-
-using oracle::OperatorKey;
-using oracle::SamplePoint;
-
-struct Work {
-  double flops = 0;
-  double bytes = 0;
-  std::string_view compute;  ///< type of the products
-};
 
 double element_bytes(std::string_view dtype) {
   if (dtype == "float32") return 4;
@@ -27,7 +18,7 @@ double element_bytes(std::string_view dtype) {
   return 2;
 }
 
-double peak(const oracle::Gpu& gpu, std::string_view dtype) {
+double peak(const Gpu& gpu, std::string_view dtype) {
   if (dtype == "float32") return std::max(gpu.flops_32, gpu.flops_16);  // may run as TF32
   if (element_bytes(dtype) == 1 && dtype != "float32") return std::max(gpu.flops_8, 2 * gpu.flops_16);
   return gpu.flops_16;
@@ -42,7 +33,7 @@ std::uint64_t whole_attribute(const OperatorKey& key, const char* name) {
   return value != nullptr && *value > 0 ? static_cast<std::uint64_t>(*value) : 0;
 }
 
-Work linear(const OperatorKey& key, const SamplePoint& point) {
+PhysicalWork linear(const OperatorKey& key, const SamplePoint& point) {
   const double m = d(point[0]), k = d(key.dims[0]), n = d(key.dims[1]);
   return {2 * m * k * n,
           k * n * element_bytes(key.dtypes[1]) + m * k * element_bytes(key.dtypes[0]) +
@@ -51,7 +42,7 @@ Work linear(const OperatorKey& key, const SamplePoint& point) {
 }
 
 /// `reads_and_writes` passes over rows of dims[0].
-Work rows(const OperatorKey& key, const SamplePoint& point, double reads_and_writes) {
+PhysicalWork rows(const OperatorKey& key, const SamplePoint& point, double reads_and_writes) {
   return {0, d(point[0]) * d(key.dims[0]) * reads_and_writes * element_bytes(key.dtypes[0]), "float32"};
 }
 
@@ -60,11 +51,10 @@ struct AttentionSum {
 };
 
 void add_sequences(AttentionSum& sum, std::uint64_t window, double count, std::uint64_t context, std::uint64_t query) {
-  using oracle::AttentionKind;
   const AttentionKind kind = window > 0 ? AttentionKind::kSlidingWindow : AttentionKind::kFull;
   const auto reach = static_cast<std::uint32_t>(window);
-  sum.pairs += count * oracle::attended_pairs(kind, reach, context, query);
-  sum.kv_tokens += count * oracle::attended_tokens(kind, reach, context, query);
+  sum.pairs += count * attended_pairs(kind, reach, context, query);
+  sum.kv_tokens += count * attended_tokens(kind, reach, context, query);
   sum.queries += count * d(query);
 }
 
@@ -78,7 +68,7 @@ AttentionSum attention_sum(const OperatorKey& key, const SamplePoint& point) {
   return sum;
 }
 
-Work attention(const OperatorKey& key, const SamplePoint& point) {
+PhysicalWork attention(const OperatorKey& key, const SamplePoint& point) {
   if (key.attributes.contains("chunk")) return {};
   const double heads = d(key.dims[0]), kv_heads = d(key.dims[1]), head_dim = d(key.dims[2]);
   const AttentionSum sum = attention_sum(key, point);
@@ -88,7 +78,7 @@ Work attention(const OperatorKey& key, const SamplePoint& point) {
           key.dtypes[1]};
 }
 
-Work mla_attention(const OperatorKey& key, const SamplePoint& point) {
+PhysicalWork mla_attention(const OperatorKey& key, const SamplePoint& point) {
   if (key.attributes.contains("top_k")) return {};
   const AttentionSum sum = attention_sum(key, point);
   const double heads = d(key.dims[0]), nope = d(key.dims[2]), rope = d(key.dims[3]), v = d(key.dims[4]);
@@ -96,7 +86,7 @@ Work mla_attention(const OperatorKey& key, const SamplePoint& point) {
           (d(key.dims[1]) + rope) * element_bytes(key.dtypes[1]) * sum.kv_tokens, key.dtypes[1]};
 }
 
-Work experts(const OperatorKey& key, const SamplePoint& point) {
+PhysicalWork experts(const OperatorKey& key, const SamplePoint& point) {
   const double hidden = d(key.dims[0]), width = d(key.dims[1]), local = d(key.dims[2]), top_k = d(key.dims[3]);
   const auto gated = key.attributes.find("gated");
   const double matrices = gated != key.attributes.end() && gated->second == OperatorKey::Value(false) ? 2 : 3;
@@ -106,12 +96,12 @@ Work experts(const OperatorKey& key, const SamplePoint& point) {
           active * matrices * hidden * width * element_bytes(key.dtypes[1]), key.dtypes[1]};
 }
 
-Work heads_twice(const OperatorKey& key, const SamplePoint& point) {
+PhysicalWork heads_twice(const OperatorKey& key, const SamplePoint& point) {
   const double width = d(key.dims[0] + key.dims[1]) * d(key.dims[2]);
   return {0, 2 * d(point[0]) * width * element_bytes(key.dtypes[0]), "float32"};
 }
 
-using Rule = std::function<Work(const OperatorKey&, const SamplePoint&)>;
+using Rule = std::function<PhysicalWork(const OperatorKey&, const SamplePoint&)>;
 
 const Rule* rule_for(std::string_view kind) {
   static const std::array<std::pair<std::string_view, Rule>, 13> rules{{
@@ -149,14 +139,20 @@ double received_bytes(const OperatorKey& key, const SamplePoint& point) {
 
 }  // namespace
 
-std::optional<double> physical_limit_s(const OperatorKey& key, const SamplePoint& point, const oracle::Gpu& gpu) {
-  if (is_collective(key.kind)) return received_bytes(key, point) / gpu.link_bandwidth;
+std::optional<PhysicalWork> physical_work(const OperatorKey& key, const SamplePoint& point) {
   const Rule* rule = rule_for(key.kind);
   if (rule == nullptr) return std::nullopt;
-  const Work work = (*rule)(key, point);
+  return (*rule)(key, point);
+}
+
+std::optional<double> physical_limit_s(const OperatorKey& key, const SamplePoint& point, const Gpu& gpu) {
+  if (is_collective(key.kind)) return received_bytes(key, point) / gpu.link_bandwidth;
+  const std::optional<PhysicalWork> known = physical_work(key, point);
+  if (!known) return std::nullopt;
+  const PhysicalWork& work = *known;
   constexpr double kLastLevelCache = 128.0 * 1024 * 1024;
   const double compute = work.flops > 0 ? work.flops / peak(gpu, work.compute) : 0;
   return std::max(compute, std::max(0.0, work.bytes - kLastLevelCache) / gpu.memory_bandwidth);
 }
 
-}  // namespace dooly::import_
+}  // namespace dooly::oracle

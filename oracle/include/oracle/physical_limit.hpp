@@ -5,16 +5,25 @@
 #include "oracle/sample.hpp"
 
 #include <optional>
+#include <string_view>
 
-namespace dooly::import_ {
+namespace dooly::oracle {
+
+/// Work of one run of an operator at one point, as its key tells it.
+struct PhysicalWork {
+  double flops = 0;
+  double bytes = 0;  ///< that have to be read or written, each once
+  std::string_view compute;  ///< number format of the products
+};
+/// Empty for collectives, and for kinds whose work is not known.
+std::optional<PhysicalWork> physical_work(const OperatorKey& key, const SamplePoint& point);
 
 /// No device of this kind can be faster: the larger of FLOPs over peak, and of bytes beyond what a last-level cache may
 /// keep from an earlier repetition (128 MiB, the largest that ships) over memory bandwidth; for collectives what each
 /// rank has to receive over the bandwidth of its links. Empty for kinds whose work is not known.
-std::optional<double> physical_limit_s(const oracle::OperatorKey& key, const oracle::SamplePoint& point,
-                                       const oracle::Gpu& gpu);
+std::optional<double> physical_limit_s(const OperatorKey& key, const SamplePoint& point, const Gpu& gpu);
 
 /// Measured clocks pass the data sheet's a little: only what is faster than this part of the limit is impossible.
 constexpr double kLimitShare = 0.9;
 
-}  // namespace dooly::import_
+}  // namespace dooly::oracle

@@ -1,0 +1,26 @@
+#pragma once
+
+#include "profiling_sweep/sample_archive.hpp"
+
+#include <filesystem>
+#include <memory>
+#include <set>
+#include <string>
+
+namespace dooly::profiling {
+
+/// An archive that has to be closed: what was measured is in place afterwards.
+class OpenArchive : public SampleArchive {
+ public:
+  virtual void close() = 0;
+  virtual std::string where() const = 0;
+};
+
+std::unique_ptr<OpenArchive> open_portable(const std::filesystem::path& file);
+/// Throws UsageError in a build without the store.
+std::unique_ptr<OpenArchive> open_store(const std::filesystem::path& directory);
+
+/// Signatures with samples, of all environments; a path that is not there has none.
+std::set<oracle::Signature> measured_in(const std::filesystem::path& path);
+
+}  // namespace dooly::profiling

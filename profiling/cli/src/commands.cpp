@@ -1,0 +1,11 @@
+#include "commands.hpp"
+
+namespace dooly::profiling {
+
+cli::Command profile_command(const Devices& devices) {
+  cli::Command command{.name = "profile", .purpose = "measures a model's operators on a GPU"};
+  command.subcommands = {model_command(devices), comm_command(), trace_command()};
+  return command;
+}
+
+}  // namespace dooly::profiling

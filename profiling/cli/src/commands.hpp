@@ -1,0 +1,15 @@
+#pragma once
+
+#include "command.hpp"
+#include "profile_program.hpp"
+
+namespace dooly::profiling {
+
+/// `dooly profile` with its commands, each in a file of its own.
+cli::Command profile_command(const Devices& devices);
+
+cli::Command model_command(const Devices& devices);
+cli::Command comm_command();
+cli::Command trace_command();
+
+}  // namespace dooly::profiling

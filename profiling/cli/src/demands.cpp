@@ -1,0 +1,77 @@
+#include "demands.hpp"
+
+#include "oracle/model_table.hpp"
+#include "oracle/oracle_error.hpp"
+#include "oracle/step_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+namespace dooly::profiling {
+namespace {
+
+constexpr const char* kTorch = "torch";
+
+oracle::ModelConfig model_of(const std::string& config) {
+  std::error_code ignored;
+  if (oracle::is_shipped_model(config) || !std::filesystem::exists(config, ignored)) return oracle::find_model(config);
+  return oracle::load_model_file(config);
+}
+
+/// "models/meta-llama--Llama-3.1-8B/config.json" -> "meta-llama--Llama-3.1-8B".
+std::string short_name(const std::string& config) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(config, ignored)) return config;
+  std::filesystem::path path = std::filesystem::path(config).lexically_normal();
+  if (path.filename() == "config.json") path = path.parent_path();
+  if (path.filename().empty()) path = path.parent_path();
+  return path.filename().string();
+}
+
+void use_torch_kernels(std::vector<Operation>& operations) {
+  for (Operation& operation : operations) {
+    if (operation.binding == oracle::Binding::kCollective) continue;
+    operation.key.family = kTorch;
+    operation.signature = oracle::signature_of(operation.key);
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> profile_backends() {
+  std::vector<std::string> names;
+  for (const std::string_view name : oracle::plan_backends()) names.emplace_back(name);
+  names.emplace_back(kTorch);
+  return names;
+}
+
+Demands demands_of(const DemandRequest& request) {
+  Demands demands;
+  for (const std::string& config : request.configs) {
+    const std::string name = short_name(config);
+    try {
+      const oracle::ModelConfig model = model_of(config);
+      for (const std::string& backend : request.backends) {
+        for (const std::uint32_t tp : request.tensor_parallel) {
+          oracle::PlanSettings settings;
+          settings.backend = backend == kTorch ? "fa3" : backend;
+          settings.dtype = request.dtype;
+          settings.tensor_parallel = tp;
+          try {
+            std::vector<Operation> operations = make_plan(model, settings).entries;
+            if (backend == kTorch) use_torch_kernels(operations);
+            demands.all.push_back({name, backend, tp, std::move(operations)});
+          } catch (const oracle::OracleError& error) {
+            demands.refused.emplace_back(fmt::format("{} {} tp {}", name, backend, tp), error.what());
+          }
+        }
+      }
+    } catch (const oracle::OracleError& error) {
+      demands.refused.emplace_back(name, error.what());
+    }
+  }
+  return demands;
+}
+
+}  // namespace dooly::profiling

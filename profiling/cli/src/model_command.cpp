@@ -1,0 +1,194 @@
+#include "archives.hpp"
+#include "cli_error.hpp"
+#include "commands.hpp"
+#include "demands.hpp"
+#include "interrupts.hpp"
+#include "quantities.hpp"
+#include "reports.hpp"
+#include "sweep_progress.hpp"
+#include "text.hpp"
+
+#include "profiling_sweep/sweep.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+namespace dooly::profiling {
+namespace {
+
+using cli::ExitCode;
+using cli::Terminal;
+using cli::UsageError;
+
+struct ModelArguments {
+  std::vector<std::string> configs;
+  std::optional<std::string> backend, tp, dtype, device, kernels, store, out, target, budget, max_points, grid;
+  std::optional<std::string> max_batched_tokens, max_sequences, max_context, max_kv_tokens, point_timeout;
+  bool dry_run = false;
+};
+
+DemandRequest request_of(const ModelArguments& arguments) {
+  DemandRequest request;
+  request.configs = arguments.configs;
+  if (arguments.backend) request.backends = list_of("--backend", *arguments.backend);
+  const std::vector<std::string> known = profile_backends();
+  for (const std::string& name : request.backends)
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      throw UsageError("--backend: " + cli::refused_word("unknown back end", name, known));
+  if (arguments.tp) {
+    request.tensor_parallel.clear();
+    for (const std::string& word : list_of("--tp", *arguments.tp))
+      request.tensor_parallel.push_back(static_cast<std::uint32_t>(whole("--tp", word, 1, 1024)));
+  }
+  if (arguments.dtype) request.dtype = *arguments.dtype;
+  return request;
+}
+
+SweepLimits limits_of(const ModelArguments& arguments) {
+  SweepLimits limits;
+  constexpr std::uint64_t kMost = 1u << 24;
+  const auto read = [&](const char* option, const std::optional<std::string>& text, auto& value) {
+    if (text) value = static_cast<std::remove_reference_t<decltype(value)>>(whole(option, *text, 16, kMost));
+  };
+  read("--max-num-batched-tokens", arguments.max_batched_tokens, limits.max_batched_tokens);
+  read("--max-num-seqs", arguments.max_sequences, limits.max_sequences);
+  read("--max-model-len", arguments.max_context, limits.max_context);
+  read("--max-kv-tokens", arguments.max_kv_tokens, limits.max_kv_tokens);
+  return limits;
+}
+
+SweepSettings settings_of(const ModelArguments& arguments, const std::string& device) {
+  SweepSettings settings;
+  settings.refine.limits = limits_of(arguments);
+  settings.refine.both_regimes = device != "cpu";
+  if (arguments.target) settings.refine.target = percentage("--target", *arguments.target);
+  if (arguments.budget) settings.budget_s = duration_s("--budget", *arguments.budget);
+  if (arguments.max_points) settings.max_points = whole("--max-points", *arguments.max_points, 1, 1u << 30);
+  settings.dense = arguments.grid && *arguments.grid == "dense";
+  return settings;
+}
+
+Demands planned(const ModelArguments& arguments, Terminal& terminal) {
+  Demands demands = demands_of(request_of(arguments));
+  for (const auto& [what, why] : demands.refused) terminal.warning(what + ": left out: " + why);
+  if (demands.all.empty()) throw UsageError("nothing to measure: no model of those given can be run so");
+  return demands;
+}
+
+std::filesystem::path target_of(const ModelArguments& arguments) {
+  if (arguments.store && arguments.out) throw UsageError("--store and --out: one of the two");
+  if (!arguments.store && !arguments.out)
+    throw UsageError("where to: needs --store DIR, or --out FILE.jsonl.zst on a machine without RocksDB");
+  return arguments.store ? *arguments.store : *arguments.out;
+}
+
+ExitCode dry_run(const ModelArguments& arguments, Terminal& terminal) {
+  std::set<oracle::Signature> measured;
+  if (arguments.store || arguments.out) measured = measured_in(target_of(arguments));
+  const Demands demands = planned(arguments, terminal);
+  terminal.print(reuse_text(reuse_table(demands.all, measured)));
+  return ExitCode::kDone;
+}
+
+MeasurerFactory factory_of(const ModelArguments& arguments, const Devices& devices, const std::string& device,
+                           const DemandRequest& request) {
+  const auto found = devices.find(device);
+  if (found == devices.end()) {
+    std::vector<std::string> names;
+    for (const auto& each : devices) names.push_back(each.first);
+    if (names.empty())
+      throw UsageError(
+          "this dooly-profile was built without LibTorch: it can only plan (--dry-run). Build it with "
+          "-DDOOLY_PROFILING=ON; see docs/profiling.md");
+    throw UsageError("--device: " + cli::refused_word("unknown device", device, names));
+  }
+  return found->second({arguments.kernels.value_or(""), request.backends.front()});
+}
+
+/// All operations of the demands, each once, in order of first need; what is measured is looked up by the sweep.
+std::vector<Operation> operations_of(const Demands& demands) { return reuse_table(demands.all, {}).missing; }
+
+ExitCode measure(const ModelArguments& arguments, const Devices& devices, Terminal& terminal) {
+  const std::filesystem::path target = target_of(arguments);
+  const DemandRequest request = request_of(arguments);
+  const std::string device = arguments.device.value_or("cuda");
+  SweepSettings settings = settings_of(arguments, device);
+  WorkerMeasurer::Settings worker_settings;
+  if (arguments.point_timeout)
+    worker_settings.seconds_per_point = duration_s("--point-timeout", *arguments.point_timeout);
+  const MeasurerFactory factory = factory_of(arguments, devices, device, request);
+  const Demands demands = planned(arguments, terminal);
+
+  const cli::Interrupts interrupts;
+  const auto is_interrupted = [&] { return interrupts.flag().load(); };
+  settings.is_interrupted = worker_settings.gives_up = is_interrupted;
+  WorkerMeasurer worker(factory, worker_settings);
+  const oracle::Environment environment = worker.environment();  // the child starts before any file is open
+  const std::unique_ptr<OpenArchive> archive = arguments.store ? open_store(target) : open_portable(target);
+  archive->environment(environment);
+  terminal.note("measuring on " + environment.gpu + " into " + archive->where());
+
+  SweepProgressLine progress(terminal);
+  const SweepReport report = Sweep(worker, *archive, settings, &progress).run(operations_of(demands));
+  progress.clear();
+  archive->close();
+  if (worker.restarts() > 0)
+    terminal.note("the measuring process was started again " + std::to_string(worker.restarts()) + " times");
+  terminal.print(sweep_text(report, settings.refine.limits, settings.dense));
+  return report.end == SweepReport::End::kInterrupted ? ExitCode::kInterrupted : ExitCode::kDone;
+}
+
+ExitCode run(const ModelArguments& arguments, const Devices& devices, Terminal& terminal) {
+  if (arguments.dry_run) return dry_run(arguments, terminal);
+  try {
+    return measure(arguments, devices, terminal);
+  } catch (const WorkerMeasurer::Interrupted&) {  // before anything was measured
+    return ExitCode::kInterrupted;
+  }
+}
+
+}  // namespace
+
+cli::Command model_command(const Devices& devices) {
+  const auto arguments = std::make_shared<ModelArguments>();
+  cli::Command command{.name = "model", .purpose = "measures what a store lacks of one or several models"};
+  command.details =
+      "Plans each model, takes every operator once, and measures those that the store lacks until their fits err by "
+      "less\n"
+      "than --target on points left out. Each point is safe as soon as it is measured: the same command goes on after\n"
+      "Ctrl-C, a crash or the end of its budget.\n";
+  command.arguments = {{"CONFIG", "shipped models (dooly list models) or paths to a config.json", &arguments->configs}};
+  command.options = {
+      {"--backend", "NAMES", "attention back ends, with commas: " + cli::listed(profile_backends()) + " (default fa3)",
+       &arguments->backend},
+      {"--tp", "SIZES", "tensor parallel sizes, with commas (default 1)", &arguments->tp},
+      {"--dtype", "TYPE", "of activations", &arguments->dtype, {"auto", "bfloat16", "float16", "float32"}},
+      {"--device", "NAME", "cuda (default) or cpu", &arguments->device},
+      {"--kernels", "DIR", "folder of the engine's kernel libraries (default: LibTorch's kernels)",
+       &arguments->kernels},
+      {"--store", "DIR", "the store to fill; it is made if it is not there", &arguments->store},
+      {"--out", "FILE", "a portable file instead, FILE.jsonl.zst", &arguments->out},
+      {"--target", "SHARE", "mean error of left-out points at which to stop (default 3%)", &arguments->target},
+      {"--budget", "TIME", "of the device, then end: 300s, 10m", &arguments->budget},
+      {"--max-points", "N", "then end", &arguments->max_points},
+      {"--grid",
+       "KIND",
+       "adaptive (default), or the dense grid of earlier profilers, for comparison",
+       &arguments->grid,
+       {"adaptive", "dense"}},
+      {"--max-num-batched-tokens", "N", "tokens of a step (default 8192)", &arguments->max_batched_tokens},
+      {"--max-num-seqs", "N", "sequences of a step (default 256)", &arguments->max_sequences},
+      {"--max-model-len", "N", "tokens of a sequence (default 32768)", &arguments->max_context},
+      {"--max-kv-tokens", "N", "tokens in the cache, of all sequences (default 1048576)", &arguments->max_kv_tokens},
+      {"--point-timeout", "TIME", "for one point, then it counts as failed (default 120s)", &arguments->point_timeout},
+      {"--dry-run", "", "measure nothing: who needs which signatures, and what is there", &arguments->dry_run}};
+  command.examples = {
+      "dooly profile model meta-llama/Llama-3.1-8B --store h200",
+      "dooly profile model models/*/config.json --backend fa3,flashinfer --tp 1,2,4 --dry-run",
+      "dooly profile model ./config.json --device cpu --backend torch --out cpu.jsonl.zst --budget 60s"};
+  command.action = [arguments, devices](Terminal& terminal) { return run(*arguments, devices, terminal); };
+  return command;
+}
+
+}  // namespace dooly::profiling

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "profiling_sweep/worker_measurer.hpp"
+
+#include <functional>
+#include <map>
+#include <string>
+
+namespace dooly::profiling {
+
+/// What a measurer is made of, as the command line says.
+struct MeasurerChoice {
+  std::string kernels;    ///< folder of the engine's kernel libraries; empty: LibTorch's own
+  std::string attention;  ///< back end whose attention is measured
+};
+
+/// Devices that this build can measure on, by name: `cpu`, `cuda`. Makers run in the measuring process.
+using Devices = std::map<std::string, std::function<MeasurerFactory(const MeasurerChoice&)>>;
+
+/// The program `dooly-profile`, which `dooly profile` starts: parses, runs, prints what went wrong. Returns the exit
+/// status. Words and errors are those of `dooly profile`.
+int run_profile(int argc, const char* const* argv, const Devices& devices);
+
+}  // namespace dooly::profiling

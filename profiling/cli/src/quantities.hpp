@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dooly::profiling {
+
+// Values of options. All throw cli::UsageError that names the option.
+
+/// "3%" -> 0.03; from 0.1 % to 50 %.
+double percentage(std::string_view option, const std::string& text);
+/// "300s", "5m", "1h", "200ms" -> seconds.
+double duration_s(std::string_view option, const std::string& text);
+std::uint64_t whole(std::string_view option, const std::string& text, std::uint64_t least, std::uint64_t most);
+/// "1,2,4" -> words; none may be empty or come twice.
+std::vector<std::string> list_of(std::string_view option, const std::string& text);
+
+}  // namespace dooly::profiling

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "demands.hpp"
+#include "profiling_sweep/sweep.hpp"
+
+#include <string>
+
+namespace dooly::profiling {
+
+/// "linear 4096x6144".
+std::string short_title(const oracle::OperatorKey& key);
+/// "0:42", "1:02:03".
+std::string clock_text(double seconds);
+
+/// Per model, back end and degree: signatures, how many are new, shared or there; sums.
+std::string reuse_text(const ReuseTable& table);
+
+/// Per signature: points, left-out error, device seconds; then sums and what the dense grid would have cost.
+std::string sweep_text(const SweepReport& report, const SweepLimits& limits, bool is_dense);
+
+/// "[====    ] 12 of 61 signatures, 345 points, 0:23 measured, 3:20 left, linear 4096x6144".
+std::string progress_text(const SweepProgress& progress, bool with_bar);
+
+}  // namespace dooly::profiling

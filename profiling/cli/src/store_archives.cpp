@@ -1,0 +1,57 @@
+#include "archives.hpp"
+
+#include "oracle_store/portable_file.hpp"
+#include "oracle_store/signature_store.hpp"
+#include "oracle_store/sources.hpp"
+
+#include <variant>
+
+namespace dooly::profiling {
+namespace {
+
+using store::SignatureStore;
+
+class StoreOpen final : public OpenArchive {
+ public:
+  explicit StoreOpen(const std::filesystem::path& directory)
+      : directory_(directory),
+        store_(SignatureStore::open(directory, SignatureStore::Mode::kCreate)) {}
+  void environment(const oracle::Environment& environment) override {
+    environment_id_ = store_.put_environment(environment);
+  }
+  void sample(const oracle::OperatorKey& key, const oracle::Sample& sample) override {
+    store_.put(environment_id_, store_.put_key(key), sample);
+  }
+  std::vector<oracle::SampleSet> measured() const override {
+    std::vector<oracle::SampleSet> sets;
+    for (const oracle::Signature& signature : store_.signatures(environment_id_))
+      if (const auto key = store_.key(signature))
+        sets.push_back({*key, signature, store_.samples(environment_id_, signature)});
+    return sets;
+  }
+  void note(const std::string& json) override { store_.add_to_journal(json); }
+  void close() override { store_.close(); }
+  std::string where() const override { return directory_.string(); }
+
+ private:
+  std::filesystem::path directory_;
+  std::string environment_id_;
+  SignatureStore store_;
+};
+
+}  // namespace
+
+std::unique_ptr<OpenArchive> open_store(const std::filesystem::path& directory) {
+  return std::make_unique<StoreOpen>(directory);
+}
+
+std::set<oracle::Signature> measured_in(const std::filesystem::path& path) {
+  std::set<oracle::Signature> found;
+  if (!std::filesystem::exists(path)) return found;
+  const auto records = store::open_records(path);
+  for (store::Record record; records->next(record);)
+    if (const auto* sample = std::get_if<store::SampleRecord>(&record)) found.insert(sample->signature);
+  return found;
+}
+
+}  // namespace dooly::profiling

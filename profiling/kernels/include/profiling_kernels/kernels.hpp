@@ -1,0 +1,90 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace dooly::profiling {
+
+/// Where the tokens of one step lie in the paged KV cache, for one group of layers. Tensors are on the model's device.
+struct AttentionMetadata {
+  at::Tensor query_start;       ///< int32 [requests + 1]: first token of each request in the batch
+  at::Tensor sequence_lengths;  ///< int32 [requests]: tokens in the cache after this step (context + query)
+  at::Tensor block_table;       ///< int32 [requests, blocks of the longest]
+  at::Tensor slot_mapping;      ///< int64 [tokens]: where each token's key and value go
+  at::Tensor schedule;          ///< int32, work split that some kernels are handed (FA3); undefined: none
+  std::int64_t max_query = 0, max_sequence = 0;
+};
+
+/// Attention of one layer on one GPU.
+struct AttentionShape {
+  std::int64_t heads = 0, kv_heads = 0, head_dim = 0;
+  double scale = 0;          ///< factor of q·k
+  std::int64_t window = 0;   ///< tokens that a query attends to, itself included; 0: all
+  double soft_cap = 0;       ///< 0: none
+  std::int64_t block_size = 16;
+};
+
+/// The operators of a transformer step, each one call, as the engine's kernel libraries offer them. The built-in engine
+/// computes with it and the sweep measures with it, so both run the same kernels. Every call goes through LibTorch's
+/// dispatcher, where the tracer sees it. Shapes: T tokens, H hidden, N heads, K KV heads, D head size.
+class Kernels {
+ public:
+  virtual ~Kernels() = default;
+  virtual std::string_view name() const = 0;                       ///< "torch", "vllm-fa3", ...
+  virtual std::string family(std::string_view kind) const = 0;     ///< implementation family of an operator kind
+                                                                   ///< (docs/operator-keys.md)
+  /// [T, k] x [n, k] (+ bias [n]) -> [T, n]
+  virtual at::Tensor linear(const at::Tensor& x, const at::Tensor& weight,
+                            const std::optional<at::Tensor>& bias = std::nullopt) = 0;
+  virtual at::Tensor embedding(const at::Tensor& table, const at::Tensor& ids) = 0;
+  /// [.., H]; normalises the last dimension.
+  virtual at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double epsilon) = 0;
+  /// residual += x; x = rms_norm(residual). Both in place.
+  virtual void add_rms_norm(at::Tensor& x, at::Tensor& residual, const at::Tensor& weight, double epsilon) = 0;
+  virtual at::Tensor layer_norm(const at::Tensor& x, const at::Tensor& weight, double epsilon) = 0;
+  /// Rotates q [T, N*D] and k [T, K*D] in place. `cos_sin` is [positions, rotary_dim]: cosines, then sines.
+  virtual void rope(const at::Tensor& positions, at::Tensor& q, at::Tensor& k, const at::Tensor& cos_sin,
+                    std::int64_t head_dim, bool interleaved) = 0;
+  /// [T, 2*I] -> [T, I]; `kind` silu_and_mul or gelu_and_mul (tanh: gelu_tanh_and_mul).
+  virtual at::Tensor gated_activation(const at::Tensor& x, std::string_view kind) = 0;
+  /// k, v [T, K, D] into caches [blocks, block_size, K, D] at metadata.slot_mapping.
+  virtual void write_kv(const at::Tensor& k, const at::Tensor& v, at::Tensor& k_cache, at::Tensor& v_cache,
+                        const AttentionMetadata& metadata) = 0;
+  /// Causal attention of q [T, N, D] over the cache, which already holds this step's tokens -> [T, N, D].
+  virtual at::Tensor attention(const at::Tensor& q, const at::Tensor& k_cache, const at::Tensor& v_cache,
+                               const AttentionMetadata& metadata, const AttentionShape& shape) = 0;
+  /// What AttentionMetadata::schedule is to hold for a step of layers of this shape and type; worked out once a step.
+  /// Undefined: these kernels want none.
+  virtual at::Tensor schedule(const AttentionMetadata& /*metadata*/, const AttentionShape& /*shape*/,
+                              at::ScalarType /*type*/) {
+    return {};
+  }
+  /// Router logits [T, E] -> weights float32 [T, k] and expert ids int32 [T, k].
+  virtual std::pair<at::Tensor, at::Tensor> top_experts(const at::Tensor& logits, std::int64_t top_k,
+                                                        bool renormalise) = 0;
+  /// x [T, H], gate_up [E, 2*I, H], down [E, H, I] -> [T, H]: the weighted sum of each token's experts.
+  virtual at::Tensor experts(const at::Tensor& x, const at::Tensor& gate_up, const at::Tensor& down,
+                             const at::Tensor& weights, const at::Tensor& ids) = 0;
+  /// Greedy choice: logits [rows, vocabulary] -> int64 [rows].
+  virtual at::Tensor sample(const at::Tensor& logits) = 0;
+};
+
+/// LibTorch's own operators, on CPU and CUDA; paged attention and experts are plain compositions registered as the
+/// operators dooly::paged_attention and dooly::fused_experts.
+std::unique_ptr<Kernels> make_torch_kernels();
+
+/// Kernels of the vLLM wheel's libraries in `folder` (holds vllm_flash_attn/_vllm_fa3_C.abi3.so, _C*.so, ...), with the
+/// attention back end `fa3` or `fa2`. Needs CUDA. Throws ProfilingError naming what cannot be loaded.
+std::unique_ptr<Kernels> make_vllm_kernels(const std::string& folder, std::string_view attention);
+
+/// Version of the wheel whose libraries lie in `folder` (its _version.py); "unknown" without it.
+std::string vllm_version(const std::string& folder);
+
+}  // namespace dooly::profiling

@@ -1,0 +1,38 @@
+#pragma once
+
+#include "oracle/sample_set.hpp"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace dooly::profiling {
+
+/// Where a sweep puts its samples, each safe when sample() returns, and finds what is there already. All of it is of
+/// the environment that was set last.
+class SampleArchive : public oracle::SampleSink {
+ public:
+  /// What was measured before, by signature.
+  virtual std::vector<oracle::SampleSet> measured() const = 0;
+  /// A line of history: JSON.
+  virtual void note(const std::string& json) = 0;
+};
+
+/// In memory, for tests and dry runs.
+class MemoryArchive final : public SampleArchive {
+ public:
+  void environment(const oracle::Environment& environment) override { environment_ = environment; }
+  void sample(const oracle::OperatorKey& key, const oracle::Sample& sample) override;
+  std::vector<oracle::SampleSet> measured() const override;
+  void note(const std::string& json) override { notes_.push_back(json); }
+
+  const oracle::Environment& environment() const { return environment_; }
+  const std::vector<std::string>& notes() const { return notes_; }
+
+ private:
+  oracle::Environment environment_;
+  std::map<oracle::Signature, oracle::SampleSet> sets_;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace dooly::profiling

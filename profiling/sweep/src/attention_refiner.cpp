@@ -1,0 +1,183 @@
+#include "attention_refiner.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace dooly::profiling {
+namespace {
+
+using oracle::Sample;
+using oracle::SamplePoint;
+
+constexpr std::size_t kPerRound = 4;      // of one part
+constexpr double kApart = 0.7;            // octaves between points of one round
+constexpr double kTail = 3;               // of ten left-out points nine stay below so many targets
+
+bool needs_whole_model(AttentionPart part) { return part == AttentionPart::kMixed || part == AttentionPart::kRagged; }
+
+double distance(const std::array<double, 4>& a, const std::array<double, 4>& b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
+  return std::sqrt(sum);
+}
+
+}  // namespace
+
+AttentionRefiner::AttentionRefiner(const Operation& operation, const oracle::Gpu& gpu, const RefineSettings& settings)
+    : operation_(operation),
+      settings_(settings),
+      work_(attention_roofline(operation.key, gpu, {})) {}
+
+oracle::AttentionModel AttentionRefiner::model_of(const std::vector<Sample>& samples) const {
+  return oracle::AttentionModel(samples, work_, {settings_.limits.max_sequences, double(settings_.limits.max_context)});
+}
+
+/// What the production model, fitted without a point, says of it.
+std::vector<AttentionRefiner::Error> AttentionRefiner::left_out_errors(AttentionPart part,
+                                                                       const std::vector<Sample>& usable) const {
+  std::vector<Sample> fitted;
+  for (const Sample& sample : usable)
+    if (needs_whole_model(part) || part_of(sample.point) == part) fitted.push_back(sample);
+  std::vector<Error> errors;
+  for (std::size_t i = 0; i < fitted.size(); ++i) {
+    if (part_of(fitted[i].point) != part) continue;
+    std::vector<Sample> rest = fitted;
+    rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(i));
+    const auto result = model_at(model_of(rest), fitted[i].point);
+    errors.push_back({fitted[i].point, std::abs(result.seconds / fitted[i].median_s - 1),
+                      result.origin <= oracle::Origin::kInterpolated});
+  }
+  return errors;
+}
+
+bool AttentionRefiner::is_good(AttentionPart part, const std::vector<Error>& errors) const {
+  std::vector<double> between;
+  for (const Error& error : errors)
+    if (error.is_between) between.push_back(error.value);
+  // Four coordinates: a few points may agree by chance.
+  if (between.size() < (part == AttentionPart::kMixed ? 32u : 4u)) return false;
+  std::sort(between.begin(), between.end());
+  double sum = 0;
+  for (const double value : between) sum += value;
+  return sum / double(between.size()) <= settings_.target &&
+         between[between.size() * 9 / 10] <= kTail * settings_.target;
+}
+
+std::vector<SamplePoint> AttentionRefiner::best_of_pool(AttentionPart part, const std::vector<Error>& errors,
+                                                        const std::vector<SamplePoint>& pool) const {
+  struct Candidate {
+    SamplePoint point;
+    std::array<double, 4> place;
+    double score;
+  };
+  std::vector<std::array<double, 4>> places;
+  for (const Error& error : errors) places.push_back(octaves(error.point, work_));
+  std::vector<Candidate> candidates;
+  for (const SamplePoint& point : pool) {
+    if (part_of(point) != part) continue;
+    const std::array<double, 4> place = octaves(point, work_);
+    double nearest = std::numeric_limits<double>::max(), sum = 0, weights = 0;
+    for (std::size_t i = 0; i < errors.size(); ++i) {
+      const double apart = distance(place, places[i]);
+      nearest = std::min(nearest, apart);
+      // Outside of the other points an error says less about what lies between them.
+      const double weight = (errors[i].is_between ? 1 : 0.25) / (apart * apart + 0.05);
+      sum += weight * errors[i].value;
+      weights += weight;
+    }
+    if (nearest < 0.2 || weights <= 0) continue;
+    candidates.push_back({point, place, sum / weights * std::min(nearest, 2.0)});
+  }
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.score > b.score; });
+  std::vector<SamplePoint> best;
+  std::vector<std::array<double, 4>> taken;
+  for (const Candidate& candidate : candidates) {
+    if (best.size() == kPerRound) break;
+    const bool is_close = std::any_of(taken.begin(), taken.end(),
+                                      [&](const auto& place) { return distance(place, candidate.place) < kApart; });
+    if (is_close) continue;
+    best.push_back(candidate.point);
+    taken.push_back(candidate.place);
+  }
+  return best;
+}
+
+/// The nodes of the next line that holds any that are not `known`.
+std::vector<SamplePoint> AttentionRefiner::more_of_grid(PrefillGrid& grid, const std::vector<Error>& errors,
+                                                        const std::function<bool(const SamplePoint&)>& known) const {
+  const auto error_at = [&](const SamplePoint& point) {
+    const auto found = std::find_if(errors.begin(), errors.end(), [&](const Error& e) { return e.point == point; });
+    return found != errors.end() && found->is_between ? found->value : -1.0;
+  };
+  std::vector<SamplePoint> more;
+  while (more.empty() && grid.add_line(error_at)) {
+    more = grid.nodes();
+    std::erase_if(more, known);
+  }
+  return more;
+}
+
+AttentionRefiner::Verdict AttentionRefiner::judge(AttentionPart part, const std::vector<Sample>& usable,
+                                                  const Failures& failures) const {
+  const auto is_measured = [&](const SamplePoint& point) {
+    return std::any_of(usable.begin(), usable.end(), [&](const Sample& sample) { return sample.point == point; });
+  };
+  AttentionPoints points = attention_points(part, work_, settings_.limits);
+  PrefillGrid grid(work_, settings_.limits);
+  if (part == AttentionPart::kPrefill) {
+    for (const Sample& sample : usable)
+      if (part_of(sample.point) == part) grid.add(sample.point);
+    points.start = grid.nodes();
+  }
+  Verdict verdict;
+  for (const SamplePoint& point : points.start)
+    if (!is_measured(point) && !failures.blocks(point)) verdict.wanted.push_back(point);
+  const std::vector<Error> errors = left_out_errors(part, usable);
+  for (const Error& error : errors) {
+    if (!error.is_between) continue;
+    verdict.error_sum += error.value;
+    ++verdict.errors;
+  }
+  const bool is_complete = part != AttentionPart::kPrefill || verdict.wanted.empty();
+  if (part == AttentionPart::kRagged || errors.size() >= settings_.most_points || !is_complete || is_good(part, errors))
+    return verdict;
+  std::vector<SamplePoint> more;
+  if (part == AttentionPart::kPrefill) {
+    more = more_of_grid(grid, errors, [&](const SamplePoint& p) { return is_measured(p) || failures.blocks(p); });
+  } else {
+    std::erase_if(points.pool, [&](const SamplePoint& p) { return is_measured(p) || failures.blocks(p); });
+    more = best_of_pool(part, errors, points.pool);
+  }
+  verdict.wanted.insert(verdict.wanted.end(), more.begin(), more.end());
+  return verdict;
+}
+
+Round AttentionRefiner::next(const std::vector<Sample>& samples) const {
+  const Failures failures(samples);
+  Round round;
+  if (failures.count() >= kHopeless && failures.count() == samples.size()) return round;
+  std::vector<Sample> usable;
+  for (const Sample& sample : samples)
+    if (is_usable(sample) && sample.regime != oracle::ClockRegime::kSustained) usable.push_back(sample);
+  const oracle::ClockRegime base = settings_.both_regimes ? oracle::ClockRegime::kCool : oracle::ClockRegime::kUnknown;
+  double sum = 0;
+  std::size_t count = 0;
+  const auto ask_for = [&](AttentionPart part) {
+    const Verdict verdict = judge(part, usable, failures);
+    for (const SamplePoint& point : verdict.wanted) round.probes.push_back({point, base});
+    sum += verdict.error_sum;
+    count += verdict.errors;
+  };
+  ask_for(AttentionPart::kDecode);
+  ask_for(AttentionPart::kPrefill);
+  if (round.probes.empty()) {  // these two parts rest on the others
+    ask_for(AttentionPart::kRagged);
+    if (launches_together(operation_.key)) ask_for(AttentionPart::kMixed);
+  }
+  if (count > 0) round.fold_error = sum / static_cast<double>(count);
+  return round;
+}
+
+}  // namespace dooly::profiling

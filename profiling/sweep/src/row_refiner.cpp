@@ -1,0 +1,218 @@
+#include "row_refiner.hpp"
+
+#include "oracle_profiled/entry_work.hpp"
+#include "sample_view.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace dooly::profiling {
+namespace {
+
+using oracle::ClockRegime;
+using oracle::WorkCurve;
+
+constexpr std::size_t kPerRound = 4;  // of one curve
+/// Mean error between two points as a share of the largest that is possible: a step at an unknown place.
+constexpr double kWithin = 0.25;
+constexpr double kMean = 0.33, kTail = 3;
+
+std::uint32_t routing_of(const Operation& operation, const oracle::Sample& sample) {
+  return operation.binding == oracle::Binding::kExperts ? static_cast<std::uint32_t>(sample.point[2]) : 0;
+}
+
+oracle::RowWork work_of(const Operation& operation, const oracle::Gpu& gpu) {
+  return entry_work(operation, gpu, {}, gpu.link_bandwidth, 1);
+}
+
+}  // namespace
+
+WorkCurve row_curve(const Operation& operation, const std::vector<oracle::Sample>& samples, std::uint32_t routing,
+                    const oracle::Gpu& gpu) {
+  std::vector<WorkCurve::Point> points;
+  for (const oracle::Sample& sample : samples) {
+    if (!is_usable(sample) || sample.regime == ClockRegime::kSustained || routing_of(operation, sample) != routing)
+      continue;
+    points.push_back({static_cast<double>(sample.point[0]), sample.median_s});
+  }
+  return WorkCurve(std::move(points), work_of(operation, gpu));
+}
+
+RowRefiner::RowRefiner(const Operation& operation, const oracle::Gpu& gpu, const RefineSettings& settings,
+                       const Operation* near, const std::vector<oracle::Sample>* near_samples)
+    : operation_(operation),
+      settings_(settings),
+      work_(work_of(operation, gpu)),
+      candidates_(operation, settings.limits) {
+  if (operation.binding != oracle::Binding::kExperts) settings_.routings = {0};
+  if (near == nullptr || near_samples == nullptr) return;
+  WorkCurve curve = row_curve(*near, *near_samples, 0, gpu);
+  // Steps of matrix products come with the number of tiles, so those of another size are a hint alone.
+  if (curve.points().size() >= 4)
+    near_ = Prior{std::move(curve), work_of(*near, gpu), !multiplies_matrices(operation.key)};
+}
+
+oracle::SamplePoint RowRefiner::point_at(std::uint64_t rows, std::uint32_t routing) const {
+  if (operation_.binding != oracle::Binding::kExperts) return {rows};
+  return {rows, 0, routing};
+}
+
+RowRefiner::Points RowRefiner::points_of(const std::vector<oracle::Sample>& samples, std::uint32_t routing,
+                                         bool sustained) const {
+  std::map<std::uint64_t, std::pair<double, int>> sums;
+  for (const oracle::Sample& sample : samples) {
+    if (!is_usable(sample) || (sample.regime == ClockRegime::kSustained) != sustained ||
+        routing_of(operation_, sample) != routing)
+      continue;
+    auto& [sum, count] = sums[sample.point[0]];
+    sum += sample.median_s;
+    ++count;
+  }
+  Points points;
+  for (const auto& [rows, sum] : sums) points[rows] = sum.first / sum.second;
+  return points;
+}
+
+double RowRefiner::expected(const Prior& prior, std::uint64_t rows) const {
+  const double x = static_cast<double>(rows);
+  const double least = prior.work.seconds(x);
+  return least > 0 ? prior.curve.at(x).seconds * (work_.seconds(x) / least) : prior.curve.at(x).seconds;
+}
+
+/// Without a prior a coarse grid. With one, those rows that the interpolation needs to follow it, and two that check.
+std::vector<std::uint64_t> RowRefiner::start_rows(const std::optional<Prior>& prior) const {
+  if (!prior) return candidates_.start();
+  constexpr std::size_t kMost = 14;
+  std::vector<WorkCurve::Point> chosen;
+  for (const std::uint64_t rows : {std::uint64_t{1}, candidates_.largest()})
+    chosen.push_back({double(rows), expected(*prior, rows)});
+  while (chosen.size() < kMost) {
+    const WorkCurve curve(chosen, work_);
+    WorkCurve::Point worst;
+    double error = settings_.target;
+    for (const std::uint64_t rows : candidates_.coarse()) {
+      const double time = expected(*prior, rows);
+      const double off = std::abs(curve.at(double(rows)).seconds / time - 1);
+      if (off > error) error = off, worst = {double(rows), time};
+    }
+    if (!(worst.x > 0)) break;
+    chosen.push_back(worst);
+  }
+  std::set<std::uint64_t> rows;
+  for (const WorkCurve::Point& point : chosen) rows.insert(static_cast<std::uint64_t>(point.x));
+  for (const std::uint64_t check : {std::uint64_t{64}, candidates_.largest() / 4})
+    if (check > 1 && check < candidates_.largest()) rows.insert(check);
+  return {rows.begin(), rows.end()};
+}
+
+double RowRefiner::left_out_error(Points::const_iterator low, Points::const_iterator point,
+                                  Points::const_iterator high) const {
+  const WorkCurve rest({{double(low->first), low->second}, {double(high->first), high->second}}, work_);
+  return std::abs(rest.at(double(point->first)).seconds / point->second - 1);
+}
+
+/// The measured ends keep the prior's ratio, and the interpolation follows the prior between them.
+bool RowRefiner::is_settled_by(const Prior& prior, Points::const_iterator low, Points::const_iterator high) const {
+  const double from = expected(prior, low->first), to = expected(prior, high->first);
+  if (std::abs((high->second / low->second) / (to / from) - 1) > settings_.target) return false;
+  const WorkCurve line({{double(low->first), from}, {double(high->first), to}}, work_);
+  for (const std::uint64_t rows : candidates_.coarse()) {
+    if (rows <= low->first || rows >= high->first) continue;
+    if (std::abs(line.at(double(rows)).seconds / expected(prior, rows) - 1) > settings_.target) return false;
+  }
+  return true;
+}
+
+std::vector<std::uint64_t> RowRefiner::curve_rows(const Points& points, const std::optional<Prior>& prior,
+                                                  Errors& errors) const {
+  std::vector<std::uint64_t> missing;
+  if (points.size() < 3 || !prior) {
+    for (const std::uint64_t rows : start_rows(prior))
+      if (!points.contains(rows)) missing.push_back(rows);
+  }
+  std::map<std::uint64_t, double> left_out;
+  for (auto point = points.begin(); point != points.end(); ++point) {
+    const auto high = std::next(point);
+    if (point == points.begin() || high == points.end()) continue;
+    const double error = left_out_error(std::prev(point), point, high);
+    left_out[point->first] = error;
+    errors.sum += error;
+    ++errors.count;
+  }
+  if (points.size() < 2 || points.size() >= settings_.most_points) return missing;
+  const auto error_at = [&](std::uint64_t rows) {  // the ends of the curve cannot be left out
+    const auto found = left_out.find(rows);
+    return found == left_out.end() ? 0 : found->second;
+  };
+  struct Interval {
+    std::uint64_t split;
+    double error;   ///< expected mean within
+    double weight;  ///< octaves
+  };
+  const bool in_tiles = multiplies_matrices(operation_.key);
+  std::vector<Interval> open;
+  double range = 0, expected_error = 0, widest = 0;
+  for (auto low = points.begin(); std::next(low) != points.end(); ++low) {
+    const auto high = std::next(low);
+    const double weight = std::log2(double(high->first) / double(low->first));
+    range += weight;
+    double most = std::max(0.0, high->second / low->second - 1);  // time does not fall with the rows
+    if (points.size() > 2) {
+      const double seen = std::min(most, std::max(error_at(low->first), error_at(high->first)));
+      most = in_tiles ? std::sqrt(most * seen) : seen;  // steps may hide between points that happen to agree
+    }
+    if (prior && prior->is_trusted && is_settled_by(*prior, low, high)) most = 0;
+    const auto split = candidates_.between(low->first, high->first);
+    if (!split) continue;
+    const double error = most * kWithin;
+    expected_error += weight * error;
+    if (most > settings_.target) open.push_back({*split, error, weight});
+    if (most > kTail * settings_.target) widest += weight;
+  }
+  if (expected_error <= kMean * settings_.target * range && widest <= 0.1 * range) return missing;
+  std::stable_sort(open.begin(), open.end(),
+                   [](const Interval& a, const Interval& b) { return a.error * a.weight > b.error * b.weight; });
+  for (std::size_t i = 0; i < std::min(open.size(), kPerRound); ++i) missing.push_back(open[i].split);
+  return missing;
+}
+
+/// Three of the measured rows at which computing bounds; the production code needs both regimes at the same rows.
+std::vector<std::uint64_t> RowRefiner::sustained_rows(const Points& cool) const {
+  std::vector<std::uint64_t> bound;
+  for (const auto& [rows, time] : cool)
+    if (work_.clock_factor(double(rows), 1.1) > 1.05) bound.push_back(rows);
+  if (bound.size() <= 3) return bound;
+  return {bound[bound.size() / 3], bound[2 * bound.size() / 3], bound.back()};
+}
+
+Round RowRefiner::next(const std::vector<oracle::Sample>& samples) const {
+  const Failures failures(samples);
+  Round round;
+  if (failures.count() >= kHopeless && failures.count() == samples.size()) return round;
+  Errors errors;
+  const ClockRegime base = settings_.both_regimes ? ClockRegime::kCool : ClockRegime::kUnknown;
+  const auto ask = [&](std::uint64_t rows, std::uint32_t routing, ClockRegime regime) {
+    const oracle::SamplePoint point = point_at(rows, routing);
+    if (!failures.blocks(point)) round.probes.push_back({point, regime});
+  };
+  std::optional<Prior> prior = near_;
+  for (const std::uint32_t routing : settings_.routings) {
+    const Points points = points_of(samples, routing, false);
+    const std::size_t before = round.probes.size();
+    for (const std::uint64_t rows : curve_rows(points, prior, errors)) ask(rows, routing, base);
+    if (round.probes.size() > before) break;  // the next routing's prior is this one's curve
+    std::vector<WorkCurve::Point> curve;
+    for (const auto& [rows, time] : points) curve.push_back({double(rows), time});
+    prior = Prior{WorkCurve(std::move(curve), work_), work_, true};
+  }
+  if (errors.count > 0) round.fold_error = errors.sum / static_cast<double>(errors.count);
+  if (!round.probes.empty() || !settings_.both_regimes || !multiplies_matrices(operation_.key)) return round;
+  const std::uint32_t routing = settings_.routings.front();
+  const Points hot = points_of(samples, routing, true);
+  for (const std::uint64_t rows : sustained_rows(points_of(samples, routing, false)))
+    if (!hot.contains(rows)) ask(rows, routing, ClockRegime::kSustained);
+  return round;
+}
+
+}  // namespace dooly::profiling

@@ -1,0 +1,54 @@
+#pragma once
+
+#include "oracle_profiled/work_curve.hpp"
+#include "profiling_sweep/refiner.hpp"
+#include "row_candidates.hpp"
+
+#include <map>
+#include <optional>
+
+namespace dooly::profiling {
+
+/// Points of operators whose time follows rows alone: a curve, one for each routing of experts.
+/// Coarse start; an interval between two neighbours is fine if the time, which does not fall, differs by no more than
+/// the target within it, or if the production interpolation, with either end left out, still meets that end. Others are
+/// split.
+class RowRefiner final : public Refiner {
+ public:
+  RowRefiner(const Operation& operation, const oracle::Gpu& gpu, const RefineSettings& settings, const Operation* near,
+             const std::vector<oracle::Sample>* near_samples);
+  Round next(const std::vector<oracle::Sample>& samples) const override;
+
+ private:
+  using Points = std::map<std::uint64_t, double>;
+  /// The expected shape of a curve: only ratios between its times count.
+  struct Prior {
+    oracle::WorkCurve curve;
+    oracle::RowWork work;
+    bool is_trusted = false;  ///< agreement at two points settles what lies between them
+  };
+  struct Errors {
+    double sum = 0;
+    std::size_t count = 0;
+  };
+  oracle::SamplePoint point_at(std::uint64_t rows, std::uint32_t routing) const;
+  Points points_of(const std::vector<oracle::Sample>& samples, std::uint32_t routing, bool sustained) const;
+  std::vector<std::uint64_t> curve_rows(const Points& points, const std::optional<Prior>& prior, Errors& errors) const;
+  std::vector<std::uint64_t> start_rows(const std::optional<Prior>& prior) const;
+  double left_out_error(Points::const_iterator low, Points::const_iterator point, Points::const_iterator high) const;
+  bool is_settled_by(const Prior& prior, Points::const_iterator low, Points::const_iterator high) const;
+  double expected(const Prior& prior, std::uint64_t rows) const;
+  std::vector<std::uint64_t> sustained_rows(const Points& cool) const;
+
+  Operation operation_;
+  RefineSettings settings_;
+  oracle::RowWork work_;
+  RowCandidates candidates_;
+  std::optional<Prior> near_;
+};
+
+/// The curve of one routing (0 for all but experts) as the production code fits it.
+oracle::WorkCurve row_curve(const Operation& operation, const std::vector<oracle::Sample>& samples,
+                            std::uint32_t routing, const oracle::Gpu& gpu);
+
+}  // namespace dooly::profiling

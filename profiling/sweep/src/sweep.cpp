@@ -1,0 +1,343 @@
+#include "profiling_sweep/sweep.hpp"
+
+#include "oracle/physical_limit.hpp"
+#include "profiling_sweep/dense_grid.hpp"
+#include "profiling_sweep/signature_fit.hpp"
+#include "profiling_sweep/worker_measurer.hpp"
+#include "sample_view.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+
+namespace dooly::profiling {
+namespace {
+
+double steady_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// All points of the fixed grid that are not there.
+class DenseRefiner final : public Refiner {
+ public:
+  DenseRefiner(const Operation& operation, const RefineSettings& settings)
+      : grid_(dense_grid(operation, settings.limits)),
+        regime_(settings.both_regimes ? oracle::ClockRegime::kCool : oracle::ClockRegime::kUnknown) {}
+  Round next(const std::vector<oracle::Sample>& samples) const override {
+    const Failures failures(samples);
+    std::vector<oracle::SamplePoint> there;
+    for (const oracle::Sample& sample : samples) there.push_back(sample.point);
+    std::sort(there.begin(), there.end());
+    Round round;
+    if (failures.count() >= kHopeless && failures.count() == samples.size()) return round;
+    for (const oracle::SamplePoint& point : grid_)
+      if (!std::binary_search(there.begin(), there.end(), point) && !failures.blocks(point))
+        round.probes.push_back({point, regime_});
+    return round;
+  }
+
+ private:
+  std::vector<oracle::SamplePoint> grid_;
+  oracle::ClockRegime regime_;
+};
+
+/// Operations of one group have curves of one shape.
+std::string group_of(const oracle::OperatorKey& key) {
+  return fmt::format("{} {} {}", key.kind, key.family, fmt::join(key.dtypes, " "));
+}
+
+/// Points of one signature before it is another's turn.
+constexpr double kDisturbed = 2;  // targets by which a time may exceed that of something larger
+constexpr std::size_t kTurn = 12, kDenseTurn = 1024;
+
+/// Points that a signature takes, before any is finished.
+double usual_points(oracle::Binding binding) {
+  switch (binding) {
+    case oracle::Binding::kAttention: return 90;
+    case oracle::Binding::kExperts: return 40;
+    case oracle::Binding::kLogitsRows: return 8;
+    default: return 14;
+  }
+}
+
+}  // namespace
+
+namespace {
+
+/// No smaller in any respect, of the same routing and regime: it cannot be faster.
+bool is_larger(const Operation& operation, const oracle::Sample& small, const oracle::Sample& large) {
+  if (small.regime != large.regime || small.point == large.point) return false;
+  if (operation.binding == oracle::Binding::kExperts && small.point[2] != large.point[2]) return false;
+  for (std::size_t i = 0; i < small.point.size(); ++i)
+    if (small.point[i] > large.point[i]) return false;
+  return true;
+}
+
+}  // namespace
+
+struct Sweep::Task {
+  Operation operation;
+  std::string group;
+  std::vector<oracle::Sample> samples;
+  std::unique_ptr<Refiner> refiner;  // null: not begun
+  bool is_finished = false;
+  std::vector<Probe> repeated;  // in this run
+  OperationReport report;
+};
+
+double SweepReport::dense_s() const {
+  double sum = 0;
+  for (const OperationReport& each : operations) sum += each.points > 0 ? each.dense_s : 0;
+  return sum;
+}
+double SweepReport::paid_s() const {
+  double sum = 0;
+  for (const OperationReport& each : operations) sum += each.points > 0 ? each.paid_s : 0;
+  return sum;
+}
+std::size_t SweepReport::dense_points() const {
+  std::size_t sum = 0;
+  for (const OperationReport& each : operations) sum += each.points > 0 ? each.dense_points : 0;
+  return sum;
+}
+std::size_t SweepReport::own_points() const {
+  std::size_t sum = 0;
+  for (const OperationReport& each : operations) sum += each.points > 0 ? each.points + each.points_before : 0;
+  return sum;
+}
+
+Sweep::Sweep(Measurer& measurer, SampleArchive& archive, SweepSettings settings, SweepObserver* observer)
+    : measurer_(measurer),
+      archive_(archive),
+      settings_(std::move(settings)),
+      observer_(observer),
+      device_(device_of(measurer.environment())) {
+  if (!settings_.now) settings_.now = steady_seconds;
+}
+Sweep::~Sweep() = default;
+
+void Sweep::prepare(const std::vector<Operation>& operations) {
+  tasks_.clear();
+  report_ = {};
+  std::map<oracle::Signature, std::vector<oracle::Sample>> there;
+  for (oracle::SampleSet& set : archive_.measured()) there[set.signature] = std::move(set.samples);
+  for (const Operation& operation : operations) {
+    auto task = std::make_unique<Task>();
+    task->operation = operation;
+    task->group = group_of(operation.key);
+    task->report.operation = operation;
+    if (const auto found = there.find(operation.signature); found != there.end()) task->samples = found->second;
+    task->report.points_before =
+        static_cast<std::size_t>(std::count_if(task->samples.begin(), task->samples.end(), is_usable));
+    if (!measurer_.supports(operation.key, task->report.unsupported)) {
+      if (task->report.unsupported.empty()) task->report.unsupported = "not supported here";
+      task->is_finished = true;
+    }
+    tasks_.push_back(std::move(task));
+  }
+}
+
+/// Begins the first of each group; when those are finished, the rest.
+void Sweep::activate_next() {
+  std::map<std::string, const Task*> leaders;
+  for (const auto& task : tasks_)
+    if (task->is_finished && task->report.unsupported.empty()) leaders.try_emplace(task->group, task.get());
+  std::map<std::string, bool> begun;
+  for (const auto& task : tasks_) {
+    if (task->is_finished || task->refiner) continue;
+    const auto leader = leaders.find(task->group);
+    const bool has_leader = leader != leaders.end();
+    if (!has_leader && !settings_.dense && begun[task->group]) continue;
+    begun[task->group] = true;
+    if (settings_.dense) {
+      task->refiner = std::make_unique<DenseRefiner>(task->operation, settings_.refine);
+    } else {
+      const Task* near = has_leader ? leader->second : nullptr;
+      task->refiner =
+          make_refiner(task->operation, device_.gpu, settings_.refine, near != nullptr ? &near->operation : nullptr,
+                       near != nullptr ? &near->samples : nullptr);
+    }
+  }
+}
+
+bool Sweep::may_go_on() {
+  if (settings_.is_interrupted && settings_.is_interrupted()) {
+    report_.end = SweepReport::End::kInterrupted;
+  } else if (settings_.budget_s > 0 && report_.spent_s >= settings_.budget_s) {
+    report_.end = SweepReport::End::kBudget;
+  } else if (settings_.max_points > 0 && report_.points + report_.failed >= settings_.max_points) {
+    report_.end = SweepReport::End::kPoints;
+  } else {
+    return true;
+  }
+  return false;
+}
+
+oracle::Sample Sweep::timed(Task& task, const Probe& probe) {
+  const double start = settings_.now();
+  oracle::Sample sample = measurer_.measure(task.operation.key, probe.point, probe.regime);
+  const double cost = settings_.now() - start;
+  report_.spent_s += cost;
+  task.report.spent_s += cost;
+  costs_.add(task.operation.key.kind, sample.median_s, cost);
+  return sample;
+}
+
+oracle::Sample Sweep::checked(Task& task, const Probe& probe) {
+  oracle::Sample sample = timed(task, probe);
+  if (!is_usable(sample) || !device_.is_known) return sample;
+  const auto limit = physical_limit_s(task.operation.key, probe.point, device_.gpu);
+  const auto is_possible = [&] { return !limit || sample.median_s >= oracle::kLimitShare * *limit; };
+  if (is_possible()) return sample;
+  sample = timed(task, probe);
+  if (!is_usable(sample) || is_possible()) return sample;
+  sample.status = oracle::SampleStatus::kSuspect;
+  sample.note = fmt::format("measured twice below the physical limit of {:.3g} s", *limit);
+  return sample;
+}
+
+void Sweep::measure(Task& task, const Probe& probe) {
+  oracle::Sample sample = checked(task, probe);
+  archive_.sample(task.operation.key, sample);
+  if (is_usable(sample)) {
+    ++report_.points;
+    ++task.report.points;
+  } else {
+    ++report_.failed;
+    ++task.report.failed;
+  }
+  if (observer_ != nullptr) observer_->measured(task.operation, sample);
+  task.samples.push_back(std::move(sample));
+}
+
+/// What takes longer than something larger was disturbed: it is measured once more, and the faster time stays.
+bool Sweep::repeat_disturbed(Task& task) {
+  for (oracle::Sample& sample : task.samples) {
+    if (!is_usable(sample)) continue;
+    const double most = sample.median_s / (1 + kDisturbed * settings_.refine.target);
+    const bool is_disturbed = std::any_of(task.samples.begin(), task.samples.end(), [&](const oracle::Sample& other) {
+      return is_usable(other) && other.median_s < most && is_larger(task.operation, sample, other);
+    });
+    const Probe probe{sample.point, sample.regime};
+    if (!is_disturbed || std::find(task.repeated.begin(), task.repeated.end(), probe) != task.repeated.end()) continue;
+    if (!may_go_on()) return false;
+    task.repeated.push_back(probe);
+    const oracle::Sample again = checked(task, probe);
+    if (!is_usable(again) || again.median_s >= sample.median_s) continue;
+    archive_.sample(task.operation.key, again);
+    sample = again;
+  }
+  return true;
+}
+
+void Sweep::finish(Task& task, double fold_error) {
+  task.is_finished = true;
+  task.report.is_done = true;
+  task.report.fold_error = fold_error;
+  if (task.report.points == 0) return;
+  archive_.note(
+      fmt::format(R"({{"event":"signature done","signature":"{}","points":{},"seconds":{:.3f},"fold_error":{:.4f}}})",
+                  task.operation.signature.hex(), task.report.points, task.report.spent_s, fold_error));
+}
+
+/// A turn of one signature. False: the sweep has to end.
+bool Sweep::run_round(Task& task) {
+  tell(task);
+  if (!settings_.dense && !repeat_disturbed(task)) return false;
+  const Round round = task.refiner->next(task.samples);
+  task.report.fold_error = round.fold_error;
+  if (round.probes.empty()) {
+    finish(task, round.fold_error);
+    return true;
+  }
+  const std::size_t most = settings_.dense ? kDenseTurn : kTurn;
+  for (std::size_t i = 0; i < std::min(most, round.probes.size()); ++i) {
+    const Probe& probe = round.probes[i];
+    if (!may_go_on()) return false;
+    if (Failures(task.samples).blocks(probe.point)) continue;  // of this round
+    measure(task, probe);
+    tell(task);
+  }
+  return true;
+}
+
+double Sweep::expected_left() const {
+  std::map<oracle::Binding, std::pair<double, double>> finished;  // points, signatures
+  for (const auto& task : tasks_) {
+    if (!task->report.is_done || task->report.points == 0) continue;
+    auto& [points, count] = finished[task->operation.binding];
+    points += static_cast<double>(task->report.points + task->report.points_before);
+    count += 1;
+  }
+  double left = 0;
+  for (const auto& task : tasks_) {
+    if (task->is_finished) continue;
+    const auto found = finished.find(task->operation.binding);
+    const double usual = settings_.dense           ? double(dense_grid(task->operation, settings_.refine.limits).size())
+                         : found != finished.end() ? found->second.first / found->second.second
+                                                   : usual_points(task->operation.binding);
+    const double there = static_cast<double>(task->samples.size());
+    left += std::max(task->samples.empty() ? 1.0 : 0.0, usual - there) * costs_.mean(task->operation.key.kind);
+  }
+  if (settings_.budget_s > 0) left = std::min(left, std::max(0.0, settings_.budget_s - report_.spent_s));
+  return left;
+}
+
+void Sweep::tell(const Task& task) {
+  if (observer_ == nullptr) return;
+  SweepProgress progress;
+  progress.operations = tasks_.size();
+  for (const auto& each : tasks_) progress.finished += each->is_finished ? 1 : 0;
+  progress.points = report_.points + report_.failed;
+  progress.spent_s = report_.spent_s;
+  progress.left_s = expected_left();
+  progress.operation = &task.operation;
+  observer_->progress(progress);
+}
+
+SweepReport Sweep::report() {
+  for (const auto& task : tasks_) {
+    OperationReport& each = task->report;
+    const std::vector<oracle::SamplePoint> grid = dense_grid(task->operation, settings_.refine.limits);
+    each.dense_points = grid.size();
+    if (each.points > 0) {
+      const SignatureFit fit(task->operation, task->samples, device_.gpu);
+      const std::string& kind = task->operation.key.kind;
+      for (const oracle::SamplePoint& point : grid) each.dense_s += costs_.seconds(kind, fit.seconds(point));
+      for (const oracle::Sample& sample : task->samples) each.paid_s += costs_.seconds(kind, sample.median_s);
+    }
+    report_.operations.push_back(each);
+  }
+  archive_.note(fmt::format(R"({{"event":"sweep ended","points":{},"failed":{},"seconds":{:.3f}}})", report_.points,
+                            report_.failed, report_.spent_s));
+  return std::move(report_);
+}
+
+SweepReport Sweep::run(const std::vector<Operation>& operations) {
+  prepare(operations);
+  archive_.note(fmt::format(R"({{"event":"sweep began","signatures":{},"target":{},"grid":"{}"}})", tasks_.size(),
+                            settings_.refine.target, settings_.dense ? "dense" : "adaptive"));
+  try {
+    for (bool goes_on = true; goes_on;) {
+      activate_next();
+      bool is_idle = true;
+      for (const auto& task : tasks_) {
+        if (task->is_finished || !task->refiner) continue;
+        is_idle = false;
+        if (!run_round(*task)) {
+          goes_on = false;
+          break;
+        }
+      }
+      if (is_idle) goes_on = false;
+    }
+  } catch (const WorkerMeasurer::Interrupted&) {
+    report_.end = SweepReport::End::kInterrupted;
+  }
+  return report();
+}
+
+}  // namespace dooly::profiling

@@ -1,0 +1,60 @@
+#pragma once
+
+#include "rule_call.hpp"
+
+namespace dooly::profiling::rules {
+
+using Results = std::vector<Labels>;
+
+// Each is the `apply` of rows in rule_table.cpp, which says for which operators; `parameter` as told there.
+
+// rules_factory.cpp
+Results requested_sizes(const RuleCall& call);   ///< sizes of the argument "size"
+Results like_argument(const RuleCall& call);     ///< the dimensions of the argument `parameter`
+Results counted(const RuleCall& call);           ///< arange, linspace
+Results scalar(const RuleCall& call);            ///< no dimensions
+Results keep_written(const RuleCall& call);      ///< written arguments keep their dimensions
+Results data_dependent(const RuleCall& call);    ///< sizes that only the data know: unlabelled
+// rules_shape.cpp
+Results view(const RuleCall& call);
+Results view_dtype(const RuleCall& call);
+Results reshape_like(const RuleCall& call);
+Results transpose(const RuleCall& call);
+Results transpose_last(const RuleCall& call);    ///< t, mT, numpy_T: all dimensions or the last two reversed
+Results permute(const RuleCall& call);
+Results movedim(const RuleCall& call);
+Results squeeze(const RuleCall& call);
+Results unsqueeze(const RuleCall& call);
+Results expand(const RuleCall& call);
+Results repeat(const RuleCall& call);
+Results repeat_interleave(const RuleCall& call);
+Results pad(const RuleCall& call);
+// rules_split.cpp
+Results split(const RuleCall& call);             ///< split, split_with_sizes
+Results chunk(const RuleCall& call);             ///< chunk, tensor_split into equal parts; glu's half
+Results narrow(const RuleCall& call);
+Results slice(const RuleCall& call);
+Results select(const RuleCall& call);            ///< select, unbind: one dimension less
+Results rows(const RuleCall& call);              ///< all but the last dimension of `parameter`
+Results cat(const RuleCall& call);
+Results stack(const RuleCall& call);
+Results declared_width(const RuleCall& call);    ///< "x symbol": rows of x, then what the row declares
+Results half_last(const RuleCall& call);         ///< the last dimension of `parameter` halved
+// rules_index.cpp
+Results index_select(const RuleCall& call);
+Results index(const RuleCall& call);
+Results embedding(const RuleCall& call);
+Results topk(const RuleCall& call);
+Results per_row(const RuleCall& call);  ///< "x count symbol": rows of tensor x, then the integer argument count
+// rules_compute.cpp
+Results elementwise(const RuleCall& call);  ///< all tensors broadcast
+Results linear(const RuleCall& call);
+Results matmul(const RuleCall& call);
+Results einsum(const RuleCall& call);
+Results attention(const RuleCall& call);  ///< "q v": q's dimensions, the last one v's
+Results flash_attention(const RuleCall& call);  ///< FlashAttention's fwd: the result, then what it needs for gradients
+Results reduction(const RuleCall& call);
+Results normalised(const RuleCall& call);  ///< native_layer_norm: result, then statistics
+Results scaled_last(const RuleCall& call);  ///< "x count symbol": x with the last dimension so many times
+
+}  // namespace dooly::profiling::rules

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace dooly::profiling {
+
+/// Distinct signatures of models, attention back ends and tensor-parallel degrees, and which of them configurations
+/// share.
+struct ReuseTable {
+  struct Row {
+    std::string model, backend;
+    std::uint32_t tensor_parallel = 1;
+    std::size_t signatures = 0;  ///< distinct ones of this configuration
+    std::size_t fresh = 0;       ///< that no row above has
+  };
+  std::vector<Row> rows;                 ///< by model in the given order, then degree, then back end
+  std::vector<std::string> left_out;     ///< configurations that cannot be, and why
+  std::size_t total = 0, unique = 0;     ///< signatures of all rows, and distinct ones
+};
+
+/// Traces each model on the device `meta`, with the families that the real engine runs.
+ReuseTable reuse_table(const std::vector<std::filesystem::path>& configs, const std::vector<std::string>& backends,
+                       const std::vector<std::uint32_t>& tensor_parallel);
+
+std::string reuse_text(const ReuseTable& table);
+
+}  // namespace dooly::profiling

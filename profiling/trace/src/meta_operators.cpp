@@ -1,0 +1,67 @@
+#include "meta_operators.hpp"
+
+#include "profiling_kernels/torch_operators.hpp"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <torch/library.h>
+
+#include <algorithm>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+namespace dooly::profiling {
+
+namespace {
+
+at::Tensor attention_shape(const at::Tensor& q, const at::Tensor& /*k_cache*/, const at::Tensor& /*v_cache*/,
+                           const at::Tensor& /*query_start*/, const at::Tensor& /*sequence_lengths*/,
+                           const at::Tensor& /*block_table*/, std::int64_t /*heads*/, std::int64_t /*kv_heads*/,
+                           std::int64_t /*head_dim*/, double /*scale*/, std::int64_t /*window*/, double /*soft_cap*/) {
+  return at::empty_like(q, at::MemoryFormat::Contiguous);
+}
+
+at::Tensor experts_shape(const at::Tensor& x, const at::Tensor& /*gate_up*/, const at::Tensor& /*down*/,
+                         const at::Tensor& /*weights*/, const at::Tensor& /*ids*/) {
+  return at::empty_like(x);
+}
+
+// LibTorch has these in Python alone.
+
+std::tuple<at::Tensor, at::Tensor, at::Tensor> layer_norm_shapes(const at::Tensor& input, at::IntArrayRef normalized,
+                                                                 const std::optional<at::Tensor>& /*weight*/,
+                                                                 const std::optional<at::Tensor>& /*bias*/,
+                                                                 double /*epsilon*/) {
+  std::vector<std::int64_t> sizes = input.sizes().vec();
+  std::fill(sizes.end() - static_cast<std::ptrdiff_t>(normalized.size()), sizes.end(), 1);
+  const at::Tensor statistic = at::empty(sizes, input.options().dtype(at::kFloat));
+  return {at::empty_like(input), statistic, at::empty_like(statistic)};
+}
+
+at::Tensor index_select_shape(const at::Tensor& self, std::int64_t dim, const at::Tensor& index) {
+  std::vector<std::int64_t> sizes = self.sizes().vec();
+  if (!sizes.empty()) sizes[static_cast<std::size_t>(dim < 0 ? dim + self.dim() : dim)] = index.numel();
+  return at::empty(sizes, self.options());
+}
+
+}  // namespace
+
+void register_meta_operators() {
+  register_torch_operators();
+  static torch::Library* const library = [] {
+    auto* made = new torch::Library(torch::Library::IMPL, "dooly", c10::DispatchKey::Meta, __FILE__, __LINE__);
+    made->impl("paged_attention", attention_shape);
+    made->impl("fused_experts", experts_shape);
+    return made;  // for the life of the process, as the operators themselves
+  }();
+  static torch::Library* const torch_library = [] {
+    auto* made = new torch::Library(torch::Library::IMPL, "aten", c10::DispatchKey::Meta, __FILE__, __LINE__);
+    made->impl("index_select", index_select_shape);
+    made->impl("native_layer_norm", layer_norm_shapes);
+    return made;
+  }();
+  (void)library, (void)torch_library;
+}
+
+}  // namespace dooly::profiling

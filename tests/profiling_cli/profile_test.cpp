@@ -1,0 +1,145 @@
+#include "dooly_process.hpp"
+
+#include "oracle_store/portable_file.hpp"
+#include "test_support/test_data.hpp"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <set>
+#include <variant>
+
+namespace dooly::cli {
+namespace {
+
+constexpr const char* kLlama = "meta-llama/Llama-3.1-8B";
+
+std::set<std::string> samples_of(const std::filesystem::path& path) {
+  store::PortableReader reader(path);
+  std::set<std::string> samples;
+  for (store::Record record; reader.next(record);) {
+    const auto* sample = std::get_if<store::SampleRecord>(&record);
+    if (sample == nullptr) continue;
+    samples.insert(sample->signature.hex() + store::point_text(sample->sample.point) +
+                   std::string(store::regime_name(sample->sample.regime)));
+  }
+  return samples;
+}
+
+std::size_t lines_with(const std::string& path, const std::string& what) {
+  std::ifstream file(path);
+  std::size_t count = 0;
+  for (std::string line; std::getline(file, line);) count += line.find(what) != std::string::npos ? 1 : 0;
+  return count;
+}
+
+/// Until the sweep has put so many samples into its file.
+void wait_for_samples(const std::string& file, std::size_t count) {
+  for (int i = 0; i < 3000 && lines_with(file + ".partial", "\"median_s\"") < count; ++i) ::usleep(10000);
+  ASSERT_GE(lines_with(file + ".partial", "\"median_s\""), count);
+}
+
+TEST(Profile, ADryRunSaysWhoNeedsWhat) {
+  const ProcessResult result = dooly({"model", kLlama, "--backend", "fa3,flashinfer", "--tp", "1,2", "--dry-run"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(std::count(result.out.begin(), result.out.end(), '\n'), 1 + 4 + 2);
+  EXPECT_NE(result.out.find("reused"), std::string::npos);
+}
+
+TEST(Profile, ADryRunOverManyModelsReusesMostSignatures) {
+  std::vector<std::string> words{"model", "--backend", "fa3,flashinfer,triton", "--tp", "1,2,4", "--dry-run"};
+  for (const char* name : {"meta-llama--Meta-Llama-3.1-8B", "CohereForAI--c4ai-command-r7b-12-2024", "Qwen--Qwen3-8B",
+                           "Qwen--Qwen3-32B"}) {
+    const auto path = test::data_path("data/models") / name;
+    if (!std::filesystem::exists(path)) GTEST_SKIP() << "missing " << path;
+    words.push_back(path.string());
+  }
+  const ProcessResult result = dooly(words);
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(std::count(result.out.begin(), result.out.end(), '\n'), 1 + 36 + 2);
+}
+
+TEST(Profile, MeasuresAndASecondRunHasNothingToDo) {
+  const Scratch scratch;
+  const std::string file = scratch.name("f.jsonl.zst");
+  const ProcessResult first = dooly({"model", kLlama, "--device", "fast", "--out", file});
+  EXPECT_EQ(first.code, 0) << first.err;
+  EXPECT_NE(first.out.find("saved"), std::string::npos) << first.out;
+  const auto samples = samples_of(file);
+  EXPECT_GT(samples.size(), 100u);
+  const ProcessResult second = dooly({"model", kLlama, "--device", "fast", "--out", file});
+  EXPECT_EQ(second.code, 0) << second.err;
+  EXPECT_NE(second.out.find("0 points measured"), std::string::npos) << second.out;
+  EXPECT_EQ(samples_of(file), samples);
+  const ProcessResult dry = dooly({"model", kLlama, "--out", file, "--dry-run"});
+  EXPECT_NE(dry.out.find(", 0 are to be"), std::string::npos) << dry.out;
+}
+
+TEST(Profile, KilledItLosesAtMostOnePointAndGoesOn) {
+  const Scratch scratch;
+  const std::string file = scratch.name("f.jsonl.zst");
+  {
+    DoolyProcess process({"model", kLlama, "--device", "slow", "--out", file});
+    wait_for_samples(file, 10);
+    process.send(SIGKILL);
+    EXPECT_EQ(process.wait().signal, SIGKILL);
+  }
+  const std::size_t there = lines_with(file + ".partial", "\"median_s\"");
+  const ProcessResult rest = dooly({"model", kLlama, "--device", "fast", "--out", file});
+  EXPECT_EQ(rest.code, 0) << rest.err;
+  EXPECT_GE(samples_of(file).size(), there + 50);
+  EXPECT_FALSE(std::filesystem::exists(file + ".partial"));
+}
+
+TEST(Profile, CtrlCEndsCleanlyAndKeepsWhatWasMeasured) {
+  const Scratch scratch;
+  const std::string file = scratch.name("f.jsonl.zst");
+  DoolyProcess process({"model", kLlama, "--device", "slow", "--out", file});
+  wait_for_samples(file, 5);
+  process.send(SIGINT);
+  const ProcessResult result = process.wait();
+  EXPECT_EQ(result.code, 130) << result.err;
+  EXPECT_NE(result.out.find("Interrupted"), std::string::npos);
+  EXPECT_GE(samples_of(file).size(), 5u);
+}
+
+TEST(Profile, ABudgetEndsIt) {
+  const Scratch scratch;
+  const ProcessResult result =
+      dooly({"model", kLlama, "--device", "slow", "--out", scratch.name("f.jsonl.zst"), "--budget", "300ms"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_NE(result.out.find("budget is spent"), std::string::npos) << result.out;
+}
+
+struct Mistake {
+  std::vector<std::string> words;
+  std::string message;
+};
+class ProfileMistakes : public testing::TestWithParam<Mistake> {};
+
+TEST_P(ProfileMistakes, AreRefusedBeforeAnythingStarts) {
+  const ProcessResult result = dooly(GetParam().words);
+  EXPECT_EQ(result.code, 2);
+  EXPECT_EQ(result.out, "");
+  EXPECT_NE(result.err.find(GetParam().message), std::string::npos) << result.err;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Each, ProfileMistakes,
+    testing::Values(
+        Mistake{{}, "dooly profile: needs a command; allowed: model, comm, trace"},
+        Mistake{{"model"}, "dooly profile model: needs CONFIG"},
+        Mistake{{"model", kLlama}, "where to: needs --store DIR, or --out FILE.jsonl.zst"},
+        Mistake{{"model", kLlama, "--out", "f", "--device", "slwo"},
+                "--device: unknown device, got 'slwo'; did you mean 'slow'; allowed: fast, slow"},
+        Mistake{{"model", kLlama, "--out", "f", "--backend", "fa9"}, "--backend: unknown back end, got 'fa9'"},
+        Mistake{{"model", kLlama, "--out", "f", "--device", "fast", "--target", "3"}, "--target: must be a percentage"},
+        Mistake{{"model", "no/such-model", "--dry-run"}, "no/such-model"},
+        Mistake{{"comm"}, "dooly profile comm: not built yet in this version"},
+        Mistake{{"trace", "x"}, "dooly profile trace: not built yet in this version"}));
+
+}  // namespace
+}  // namespace dooly::cli

@@ -1,0 +1,33 @@
+#include "quantities.hpp"
+
+#include "cli_error.hpp"
+#include "test_support/scratch.hpp"
+
+#include <gtest/gtest.h>
+
+namespace dooly::profiling {
+namespace {
+
+TEST(Quantities, CarryTheirUnits) {
+  EXPECT_DOUBLE_EQ(percentage("--target", "3%"), 0.03);
+  EXPECT_DOUBLE_EQ(duration_s("--budget", "300s"), 300);
+  EXPECT_DOUBLE_EQ(duration_s("--budget", "1.5m"), 90);
+  EXPECT_DOUBLE_EQ(duration_s("--budget", "2h"), 7200);
+  EXPECT_EQ(list_of("--tp", "1,2,4"), (std::vector<std::string>{"1", "2", "4"}));
+}
+
+TEST(Quantities, OthersAreRefusedByOption) {
+  const auto why = [](auto act) { return test::message_of<cli::UsageError>(act); };
+  EXPECT_EQ(why([] { percentage("--target", "3"); }), "--target: must be a percentage from 0.1% to 50%, got '3'");
+  EXPECT_EQ(why([] { percentage("--target", "90%"); }), "--target: must be a percentage from 0.1% to 50%, got '90%'");
+  EXPECT_EQ(why([] { duration_s("--budget", "300"); }),
+            "--budget: must be a duration with its unit (ms, s, m, h), got '300'");
+  EXPECT_EQ(why([] { duration_s("--budget", "-3s"); }),
+            "--budget: must be a duration with its unit (ms, s, m, h), got '-3s'");
+  EXPECT_EQ(why([] { whole("--tp", "0", 1, 8); }), "--tp: must be a whole number from 1 to 8, got '0'");
+  EXPECT_EQ(why([] { list_of("--tp", "1,,2"); }), "--tp: must be words with a comma between them, got '1,,2'");
+  EXPECT_EQ(why([] { list_of("--tp", "1,2,1"); }), "--tp: '1' comes twice");
+}
+
+}  // namespace
+}  // namespace dooly::profiling

@@ -1,0 +1,89 @@
+#include "profiling_measure/runnable.hpp"
+
+#include "example_keys.hpp"
+#include "oracle/operator_keys.hpp"
+#include "profiling_kernels/profiling_error.hpp"
+
+#include <ATen/ops/isfinite.h>
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+namespace dooly::profiling {
+namespace {
+
+constexpr std::uint64_t kCache = 1 << 16;  // small: several copies even of small weights
+
+TEST(MakeRunnable, EachKindRunsOnTheProcessor) {
+  const auto kernels = make_torch_kernels();
+  Inputs inputs(at::kCPU, kCache);
+  for (const Example& example : examples("float32", *kernels)) {
+    SCOPED_TRACE(example.name);
+    inputs.begin(example.name);
+    const Runnable runnable = make_runnable(example.key, example.point, *kernels, inputs);
+    for (std::size_t copy = 0; copy < runnable.copies; ++copy) {
+      const at::Tensor result = runnable.run(copy);
+      ASSERT_GT(result.numel(), 0);
+      EXPECT_TRUE(at::isfinite(result).all().item<bool>());
+    }
+  }
+}
+
+TEST(MakeRunnable, ResultsHaveTheShapeOfTheKind) {
+  const auto kernels = make_torch_kernels();
+  Inputs inputs(at::kCPU, kCache);
+  const std::map<std::string, std::vector<std::int64_t>> shapes = {
+      {"linear", {33, 192}},     {"embedding", {17, 64}},   {"silu_and_mul", {17, 256}}, {"sample", {7}},
+      {"decode", {5, 8, 64}},    {"prefill", {140, 8, 64}}, {"mixed", {76, 8, 64}},      {"add", {17, 256}},
+      {"topk_softmax", {19, 4}}, {"moe_experts", {21, 64}}};
+  std::size_t seen = 0;
+  for (const Example& example : examples("float32", *kernels)) {
+    if (const auto shape = shapes.find(example.name); shape != shapes.end()) {
+      inputs.begin(example.name);
+      EXPECT_EQ(make_runnable(example.key, example.point, *kernels, inputs).run(0).sizes(), shape->second)
+          << example.name;
+      ++seen;
+    }
+  }
+  EXPECT_EQ(seen, shapes.size());
+}
+
+TEST(MakeRunnable, CopiesExceedTheCache) {
+  const auto kernels = make_torch_kernels();
+  Inputs inputs(at::kCPU, kCache);
+  const auto key = oracle::linear_key({"float32", "float32", "float32"}, 64, 64, false, "torch");  // 16 KiB of weights
+  const Runnable runnable = make_runnable(key, {4}, *kernels, inputs);
+  EXPECT_EQ(runnable.copies, 12U);
+  EXPECT_FALSE(runnable.run(0).equal(runnable.run(1)));
+}
+
+TEST(MakeRunnable, ADecodeReadsItsOwnBlocksOnly) {
+  const auto kernels = make_torch_kernels();
+  Inputs inputs(at::kCPU, kCache);
+  const auto key = oracle::attention_key("float32", "float32", {.heads = 2, .kv_heads = 1, .head_dim = 16}, "torch");
+  const Runnable runnable = make_runnable(key, {0, 0, 0, 3, 0, 0, 0}, *kernels, inputs);
+  // Without a context each token attends to itself: its value, whatever the query.
+  const at::Tensor out = runnable.run(0);
+  EXPECT_TRUE(out.select(1, 0).allclose(out.select(1, 1)));
+  EXPECT_FALSE(out.select(0, 0).allclose(out.select(0, 1)));
+}
+
+TEST(CanRun, SaysWhatIsMissing) {
+  const auto kernels = make_torch_kernels();
+  std::string why;
+  EXPECT_FALSE(can_run(oracle::linear_key({"fp8", "fp8", "bfloat16"}, 8, 8, false, "torch"), *kernels, why));
+  EXPECT_NE(why.find("fp8"), std::string::npos);
+  EXPECT_FALSE(can_run(oracle::linear_key({"bfloat16", "bfloat16", "bfloat16"}, 8, 8), *kernels, why));
+  EXPECT_NE(why.find("cublas"), std::string::npos);
+  EXPECT_FALSE(can_run(oracle::bmm_key({"bfloat16", "bfloat16", "bfloat16"}, 2, 8, 8), *kernels, why));
+  EXPECT_NE(why.find("bmm"), std::string::npos);
+  oracle::AttentionWork sinks{.heads = 2, .kv_heads = 1, .head_dim = 16};
+  sinks.sinks = true;
+  EXPECT_FALSE(can_run(oracle::attention_key("float32", "float32", sinks, "torch"), *kernels, why));
+  EXPECT_NE(why.find("sinks"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace dooly::profiling

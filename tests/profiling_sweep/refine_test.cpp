@@ -1,0 +1,190 @@
+#include "profiling_sweep/refiner.hpp"
+
+#include "held_out.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+namespace dooly::profiling {
+namespace {
+
+/// Asks a refiner until it is content; the law answers.
+std::vector<oracle::Sample> refined(const Operation& operation, const RefineSettings& settings,
+                                    SyntheticMeasurer& device, const Operation* near = nullptr,
+                                    const std::vector<oracle::Sample>* near_samples = nullptr) {
+  const auto refiner = make_refiner(operation, oracle::find_gpu("H200"), settings, near, near_samples);
+  std::vector<oracle::Sample> samples;
+  for (int round = 0; round < 200; ++round) {
+    const Round next = refiner->next(samples);
+    if (next.probes.empty()) return samples;
+    for (const Probe& probe : next.probes) samples.push_back(device.measure(operation.key, probe.point, probe.regime));
+  }
+  ADD_FAILURE() << "does not come to an end";
+  return samples;
+}
+
+class Rows : public ::testing::Test {
+ protected:
+  std::vector<oracle::Sample> refine(const Operation& operation) { return refined(operation, settings, device); }
+  RefineSettings settings;
+  SyntheticMeasurer device;
+};
+
+TEST_F(Rows, AStaircaseIsFoundWithATenthOfThePoints) {
+  for (const Operation& operation : {linear(4096, 6144), linear(4096, 28672), linear(14336, 4096)}) {
+    const auto samples = refine(operation);
+    const HeldOut error = held_out(operation, samples, settings.limits);
+    EXPECT_LE(samples.size(), 40u);
+    EXPECT_LE(error.median, 0.03);
+    EXPECT_LE(error.mean, 0.03);
+    EXPECT_LE(error.p90, 0.08);
+  }
+}
+
+TEST_F(Rows, AMemoryBoundOperatorNeedsAHandful) {
+  const auto samples = refine(norm(4096));
+  EXPECT_LE(samples.size(), 12u);
+  EXPECT_LE(held_out(norm(4096), samples, settings.limits).p90, 0.03);
+}
+
+TEST_F(Rows, ATighterTargetTakesMorePointsAndErrsLess) {
+  const auto loose = refine(linear(4096, 6144));
+  settings.target = 0.01;
+  const auto tight = refine(linear(4096, 6144));
+  EXPECT_GT(tight.size(), loose.size());
+  EXPECT_LT(held_out(linear(4096, 6144), tight, settings.limits).mean,
+            held_out(linear(4096, 6144), loose, settings.limits).mean);
+}
+
+TEST_F(Rows, BelowTheLargestGraphOnlyPaddedSizesAreMeasured) {
+  const auto sizes =
+      oracle::CudaGraphs::default_sizes(settings.limits.max_sequences, settings.limits.max_batched_tokens);
+  for (const oracle::Sample& sample : refine(linear(4096, 4096))) {
+    if (sample.point[0] >= sizes.back()) continue;
+    EXPECT_TRUE(std::find(sizes.begin(), sizes.end(), sample.point[0]) != sizes.end()) << sample.point[0];
+  }
+}
+
+TEST_F(Rows, ComputeBoundOnesAreMeasuredInBothRegimesAtTheSameRows) {
+  settings.both_regimes = true;
+  std::map<std::uint64_t, int> cool;
+  std::vector<std::uint64_t> hot;
+  for (const oracle::Sample& sample : refine(linear(4096, 4096))) {
+    if (sample.regime == oracle::ClockRegime::kSustained) {
+      hot.push_back(sample.point[0]);
+    } else {
+      EXPECT_EQ(sample.regime, oracle::ClockRegime::kCool);
+      ++cool[sample.point[0]];
+    }
+  }
+  EXPECT_EQ(hot.size(), 3u);
+  for (const std::uint64_t rows : hot) {
+    EXPECT_EQ(cool[rows], 1) << rows;
+    EXPECT_GE(rows, 256u);  // an H200 is bound by memory below
+  }
+  for (const oracle::Sample& sample : refine(norm(4096))) EXPECT_EQ(sample.regime, oracle::ClockRegime::kCool);
+}
+
+TEST_F(Rows, EachRoutingOfExpertsGetsItsCurve) {
+  const auto samples = refine(experts());
+  std::map<std::uint64_t, int> count;
+  for (const oracle::Sample& sample : samples) ++count[sample.point[2]];
+  EXPECT_GE(count[0], 8);
+  EXPECT_GE(count[1], 4);
+  EXPECT_GE(count[2], 4);
+  EXPECT_LE(held_out(experts(), samples, settings.limits).p90, 0.08);
+}
+
+TEST_F(Rows, ANearSignatureSavesPoints) {
+  const auto first = refine(norm(4096));
+  const Operation near = norm(4096);
+  const auto cold = refined(norm(7168), settings, device);
+  const auto warm = refined(norm(7168), settings, device, &near, &first);
+  EXPECT_LE(warm.size(), cold.size());
+  EXPECT_LE(held_out(norm(7168), warm, settings.limits).p90, 0.03);
+}
+
+TEST_F(Rows, SizesThatRanOutOfMemoryAreNotAskedForAgain) {
+  const auto refiner = make_refiner(linear(4096, 4096), oracle::find_gpu("H200"), settings);
+  std::vector<oracle::Sample> samples;
+  for (int round = 0; round < 200; ++round) {
+    const Round next = refiner->next(samples);
+    for (const Probe& probe : next.probes) {
+      for (const oracle::Sample& old : samples) EXPECT_NE(old.point, probe.point);
+      oracle::Sample sample = device.measure(linear(4096, 4096).key, probe.point, probe.regime);
+      if (probe.point[0] > 3000) {
+        sample = {};
+        sample.point = probe.point;
+        sample.status = oracle::SampleStatus::kOutOfMemory;
+      }
+      samples.push_back(sample);
+    }
+    if (next.probes.empty()) break;
+  }
+  EXPECT_LE(std::count_if(samples.begin(), samples.end(), [](const auto& s) { return s.point[0] > 3000; }), 4);
+  EXPECT_GT(samples.size(), 12u);
+}
+
+TEST_F(Rows, AnOperatorThatNeverRunsIsGivenUp) {
+  const auto refiner = make_refiner(linear(4096, 4096), oracle::find_gpu("H200"), settings);
+  std::vector<oracle::Sample> samples;
+  for (const std::uint64_t rows : {64u, 16u, 1u}) {
+    samples.emplace_back().point = {rows};
+    samples.back().status = oracle::SampleStatus::kUnsupported;
+  }
+  EXPECT_TRUE(refiner->next(samples).probes.empty());
+}
+
+class AttentionRefinement : public Rows {};
+
+TEST_F(AttentionRefinement, ReachesItsErrorWithTwoHundredPoints) {
+  const auto samples = refine(attention());
+  EXPECT_LE(samples.size(), 220u);
+  const HeldOut error = held_out(attention(), samples, settings.limits);
+  EXPECT_LE(error.median, 0.04);
+  EXPECT_LE(error.mean, 0.06);
+  EXPECT_LE(error.by_time, 0.05);
+}
+
+TEST_F(AttentionRefinement, MixedBatchesOnlyWhereOneLaunchHoldsBoth) {
+  const auto is_mixed = [](const oracle::Sample& s) { return s.point[0] > 0 && s.point[3] > 0; };
+  const auto fa3 = refine(attention()), flashinfer = refine(attention(0, "flashinfer"));
+  EXPECT_GE(std::count_if(fa3.begin(), fa3.end(), is_mixed), 8);
+  EXPECT_EQ(std::count_if(flashinfer.begin(), flashinfer.end(), is_mixed), 0);
+}
+
+TEST_F(AttentionRefinement, RaggedBatchesHaveTwoLengths) {
+  const auto samples = refine(attention());
+  const auto is_ragged = [](const oracle::Sample& s) {
+    return s.point[5] > 0 && s.point[5] < s.point[3] && s.point[4] != s.point[6];
+  };
+  EXPECT_GE(std::count_if(samples.begin(), samples.end(), is_ragged), 4);
+}
+
+TEST_F(AttentionRefinement, AWindowEndsTheContexts) {
+  const std::uint64_t window = 1024;
+  for (const oracle::Sample& sample : refine(attention(window))) {
+    EXPECT_LE(sample.point[2], 2 * window);
+    if (sample.point[5] == 0) {
+      EXPECT_LE(sample.point[4], 4 * window);
+    }
+  }
+}
+
+TEST_F(AttentionRefinement, KeepsWithinTheLimits) {
+  settings.limits = {.max_batched_tokens = 1024, .max_sequences = 32, .max_context = 2048, .max_kv_tokens = 16384};
+  for (const oracle::Sample& sample : refine(attention())) {
+    const auto& p = sample.point;
+    EXPECT_LE(p[0] * p[1] + p[3], 1024u);
+    EXPECT_LE(p[3], 32u);
+    EXPECT_LE(p[1] + p[2], 2048u);
+    EXPECT_LT(p[4], 2048u);
+    const std::uint64_t many = std::min(p[5], p[3]);
+    EXPECT_LE(p[0] * (p[1] + p[2]) + (p[3] - many) * (p[4] + 1) + many * (p[6] + 1), 16384u);
+  }
+}
+
+}  // namespace
+}  // namespace dooly::profiling

@@ -1,0 +1,37 @@
+#pragma once
+
+#include "profiling_measure/measurer.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <random>
+
+namespace dooly::profiling {
+
+/// A device with a known law: matrix products in whole tiles and waves of them, memory-bound rows, attention whose
+/// decodes fill the device only when there are enough, prefill and decode that overlap in part; with noise. Each point
+/// costs time on a clock of its own.
+class SyntheticMeasurer : public Measurer {
+ public:
+  explicit SyntheticMeasurer(double noise = 0.004, std::uint64_t seed = 1) : noise_(noise), random_(seed) {}
+  oracle::Environment environment() override;
+  bool supports(const oracle::OperatorKey& key, std::string& why) override;
+  oracle::Sample measure(const oracle::OperatorKey& key, const oracle::SamplePoint& point,
+                         oracle::ClockRegime regime) override;
+
+  /// Without noise.
+  static double law(const oracle::OperatorKey& key, const oracle::SamplePoint& point, oracle::ClockRegime regime);
+  double now() const { return now_; }
+  std::uint64_t measured() const { return measured_; }
+
+  /// Called before each point: may change the sample's status (then nothing is timed), throw, or end the process.
+  std::function<void(const oracle::OperatorKey&, oracle::Sample&)> before;
+
+ private:
+  double noise_;
+  std::mt19937_64 random_;
+  double now_ = 0;
+  std::uint64_t measured_ = 0;
+};
+
+}  // namespace dooly::profiling
