@@ -138,7 +138,6 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{{"model", kLlama, "--out", "f", "--backend", "fa9"}, "--backend: unknown back end, got 'fa9'"},
         Mistake{{"model", kLlama, "--out", "f", "--device", "fast", "--target", "3"}, "--target: must be a percentage"},
         Mistake{{"model", "no/such-model", "--dry-run"}, "no/such-model"},
-        Mistake{{"comm"}, "dooly profile comm: not built yet in this version"},
         Mistake{{"trace", "x"}, "dooly profile trace: not built yet in this version"}));
 
 }  // namespace

@@ -4,38 +4,11 @@
 #include "reports.hpp"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
-
-#include <cstdio>
 
 namespace dooly::profiling {
-namespace {
-
-constexpr auto kBarEvery = std::chrono::milliseconds(100);
-constexpr auto kLineEvery = std::chrono::seconds(5);
-
-std::size_t terminal_width() {
-  winsize size{};
-  if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
-  return size.ws_col;
-}
-
-}  // namespace
-
-SweepProgressLine::SweepProgressLine(const cli::Terminal& terminal) : terminal_(terminal), next_(Clock::now()) {}
 
 void SweepProgressLine::progress(const SweepProgress& progress) {
-  if (!terminal_.shows_progress() || Clock::now() < next_) return;
-  if (terminal_.progress_is_terminal()) {
-    next_ = Clock::now() + kBarEvery;
-    std::fprintf(stderr, "\r\x1b[K%s", progress_text(progress, true).substr(0, terminal_width() - 1).c_str());
-    std::fflush(stderr);
-    is_drawn_ = true;
-  } else {
-    next_ = Clock::now() + kLineEvery;
-    std::fprintf(stderr, "%s\n", progress_text(progress, false).c_str());
-  }
+  line_.show([&](bool with_bar) { return progress_text(progress, with_bar); });
 }
 
 void SweepProgressLine::measured(const Operation& operation, const oracle::Sample& sample) {
@@ -43,13 +16,6 @@ void SweepProgressLine::measured(const Operation& operation, const oracle::Sampl
   clear();
   terminal_.warning(fmt::format("{} at {}: {}{}", short_title(operation.key), store::point_text(sample.point),
                                 store::status_name(sample.status), sample.note.empty() ? "" : ", " + sample.note));
-}
-
-void SweepProgressLine::clear() {
-  if (!is_drawn_) return;
-  is_drawn_ = false;
-  std::fputs("\r\x1b[K", stderr);
-  std::fflush(stderr);
 }
 
 }  // namespace dooly::profiling

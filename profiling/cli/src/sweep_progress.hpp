@@ -1,29 +1,21 @@
 #pragma once
 
 #include "profiling_sweep/sweep.hpp"
-#include "terminal.hpp"
-
-#include <chrono>
+#include "status_line.hpp"
 
 namespace dooly::profiling {
 
-/// Shows on stderr how far a sweep is: a bar on a terminal, else a line every few seconds, or nothing if the user wants
-/// quiet. Failed points are told as they come.
+/// Shows on stderr how far a sweep is. Failed points are told as they come.
 class SweepProgressLine final : public SweepObserver {
  public:
-  explicit SweepProgressLine(const cli::Terminal& terminal);
-  ~SweepProgressLine() override { clear(); }
-  SweepProgressLine(const SweepProgressLine&) = delete;
-  SweepProgressLine& operator=(const SweepProgressLine&) = delete;
+  explicit SweepProgressLine(const cli::Terminal& terminal) : terminal_(terminal), line_(terminal) {}
   void progress(const SweepProgress& progress) override;
   void measured(const Operation& operation, const oracle::Sample& sample) override;
-  void clear();
+  void clear() { line_.clear(); }
 
  private:
-  using Clock = std::chrono::steady_clock;
   const cli::Terminal& terminal_;
-  Clock::time_point next_;
-  bool is_drawn_ = false;
+  StatusLine line_;
 };
 
 }  // namespace dooly::profiling

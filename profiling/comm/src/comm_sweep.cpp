@@ -86,13 +86,12 @@ void CommSweep::measure(Curve& curve, std::uint64_t bytes, LaunchMode mode) {
 bool CommSweep::measure_size(Curve& curve, std::uint64_t bytes) {
   for (const LaunchMode mode : {LaunchMode::kBackToBack, LaunchMode::kIsolated}) {
     const std::vector<Sample>& there = curve.samples_of(mode);
-    const auto found = std::find_if(there.begin(), there.end(), [&](const Sample& s) { return s.point[0] == bytes; });
-    if (found == there.end()) {
+    const auto is_it = [bytes](const Sample& sample) { return sample.point[0] == bytes; };
+    if (std::none_of(there.begin(), there.end(), is_it)) {
       if (!may_go_on()) return false;
       measure(curve, bytes, mode);
     }
-    const Sample& sample = found == there.end() ? curve.samples_of(mode).back() : *found;
-    if (!is_ok(sample)) break;
+    if (!is_ok(*std::find_if(there.begin(), there.end(), is_it))) break;
   }
   return true;
 }

@@ -96,6 +96,7 @@ CommMachine parse_machine(std::string_view text) {
 }
 
 CommMachine probe_machine() {
+  forbid_multicast();
   ChildProcess process([](int socket) {
     const LineSocket lines(socket);
     try {

@@ -1,6 +1,7 @@
 #include "profiling_comm/rank_processes.hpp"
 
 #include "child_process.hpp"
+#include "comm_libraries.hpp"
 #include "line_socket.hpp"
 #include "profiling_sweep/sweep_error.hpp"
 #include "rank_protocol.hpp"
@@ -44,6 +45,7 @@ struct RankProcesses::Shared {
 RankProcesses::RankProcesses(std::uint32_t ranks, RankSettings settings)
     : settings_(std::move(settings)),
       shared_(std::make_unique<Shared>()) {
+  forbid_multicast();
   ranks_.reserve(ranks);
   try {
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {

@@ -22,7 +22,8 @@ struct RankSettings {
 
 /// A group of one process per GPU (rank i drives the i-th GPU that CUDA shows), started by fork: this process must not
 /// have touched CUDA. The first rank makes NCCL's identifier, which is handed to the others. A rank that fails, dies or
-/// gives no answer in time ends all of them. The processes ignore SIGINT and end with this one.
+/// gives no answer in time ends all of them. NVLink multicast is off, in this process's environment too. The processes
+/// ignore SIGINT and end with this one.
 class RankProcesses final : public RankGroup {
  public:
   /// Throws SweepError with the ranks' words if they cannot start, CommInterrupted.
