@@ -126,6 +126,37 @@ TEST(ProfiledOracle, FirstSourceThatAnswersWinsAndRooflineIsLast) {
   EXPECT_EQ(oracle.plan().operators()[4].source, -1);
 }
 
+TEST(ProfiledOracle, AttentionOfAnotherScaleOrWithoutSinksStandsInAndSaysSo) {
+  const test::HandMadeSource source = small_source();
+  const ProfiledOracle same = oracle_of(small_plan(), source);
+  const std::array chunks{PrefillChunk{128, 0}};  // a measured point
+  BatchShape batch;
+  batch.prefills = chunks;
+  batch.prefill_tokens = 128;
+  for (const char* detail : {"scale", "sinks", "soft_cap"}) {
+    OperatorKey key = attention();
+    if (std::string_view(detail) == "sinks")
+      key.attributes[detail] = true;
+    else
+      key.attributes[detail] = 0.5;
+    StepPlan plan = small_plan();
+    plan.entries[1] = entry("attention", key, Binding::kAttention, 3);
+    const ProfiledOracle oracle = oracle_of(plan, source);
+    const OperatorAnswer& answer = oracle.plan().operators()[1];
+    if (std::string_view(detail) == "soft_cap") {
+      EXPECT_EQ(answer.source, -1) << "other work";
+      continue;
+    }
+    EXPECT_EQ(answer.source, 0) << detail;
+    EXPECT_EQ(answer.best, Origin::kInterpolated) << detail;
+    EXPECT_NE(answer.note.find(detail), std::string::npos) << answer.note;
+    const StepCost cost = oracle.cost(batch, {}), own = same.cost(batch, {});
+    EXPECT_EQ(cost.device.attention, own.device.attention) << detail;
+    EXPECT_NEAR(own.provenance.measured - cost.provenance.measured, own.device.attention, 1e-12) << detail;
+    EXPECT_GE(cost.stated_error, own.stated_error) << detail;
+  }
+}
+
 TEST(ProfiledOracle, WithoutRooflineNamesWhatNobodyAnswers) {
   const test::HandMadeSource source = small_source();
   StepPlan plan = small_plan();

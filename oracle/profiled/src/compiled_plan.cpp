@@ -117,7 +117,7 @@ const CompiledPlan::DecodeShares& CompiledPlan::decode_shares(const BatchShape& 
   Provenance seconds{rows.origin[0], rows.origin[1], rows.origin[2], rows.origin[3]};
   double total = rows.token_ops + rows.collective, error = rows.error, compute = rows.compute, attention = 0;
   for (const AttentionOperatorModel& op : attention_) {
-    const AttentionModel::Result result = op.model.at(middle, {}, 1);
+    const AttentionModel::Result result = op.at(middle, {}, 1);
     const double taken = op.count * result.seconds;
     add_to(seconds, result.origin, taken);
     total += taken;
@@ -156,7 +156,7 @@ void CompiledPlan::cost(const BatchShape& shape, DeviceState state, StepCost& an
   double clock = rows.clock, error = rows.error, compute = rows.compute, attention = 0, decode_attention = 0;
   answer.provenance = {rows.origin[0], rows.origin[1], rows.origin[2], rows.origin[3]};
   for (const AttentionOperatorModel& op : attention_) {
-    const AttentionModel::Result result = op.model.at(shape, chunks, op.slowdown);
+    const AttentionModel::Result result = op.at(shape, chunks, op.slowdown);
     const double taken = op.count * result.seconds;
     attention += taken;
     clock += op.count * result.clock_seconds;

@@ -22,6 +22,12 @@ std::uint32_t all_experts(const OperatorKey& key) {
   return dim(key, 2);
 }
 
+/// What changes a kernel's arithmetic but hardly its time: the factor of the scores, a weight per head in their sum.
+OperatorKey without_details(OperatorKey key) {
+  for (const char* detail : {"scale", "sinks"}) key.attributes.erase(detail);
+  return key;
+}
+
 /// Whether linears were timed at a known clock.
 bool says_regime(const std::vector<SampleSet>& sets) {
   return std::none_of(sets.begin(), sets.end(), [](const SampleSet& set) {
@@ -62,6 +68,26 @@ PlanCompiler::Found PlanCompiler::find(const Signature& signature) const {
   return {};
 }
 
+/// Samples of the signature, else of attention that differs in details alone.
+PlanCompiler::Found PlanCompiler::find_attention(const PlanEntry& entry) {
+  Found own = find(entry.signature);
+  if (own.source >= 0) return own;
+  const OperatorKey wanted = without_details(entry.key);
+  for (std::size_t i = 0; i < sources_.size(); ++i) {
+    for (const SampleSet& set : sources_[i].sets()) {
+      if (without_details(set.key) != wanted) continue;
+      std::vector<Sample> samples = sources_[i].usable(set.signature);
+      if (samples.empty()) continue;
+      const bool has_other_sinks = set.key.attributes.contains("sinks") != entry.key.attributes.contains("sinks");
+      return {static_cast<int>(i), std::move(samples),
+              !has_other_sinks                         ? "measured with another scale"
+              : entry.key.attributes.contains("sinks") ? "measured without sinks"
+                                                       : "measured with sinks"};
+    }
+  }
+  return {};
+}
+
 /// A module stands for its entries where it is measured and one of them is not.
 void PlanCompiler::use_modules(const StepPlan& plan, std::vector<PlanEntry>& entries) {
   for (const PlanModule& module : plan.modules) {
@@ -96,7 +122,7 @@ void PlanCompiler::report(const PlanEntry& entry, OperatorAnswer answer) {
 void PlanCompiler::add_attention(const PlanEntry& entry) {
   OperatorAnswer answer;
   answer.clock_slowdown = 1 + settings_.clock.slowdown;
-  Found found = find(entry.signature);
+  Found found = find_attention(entry);
   const bool has_cool = std::any_of(found.samples.begin(), found.samples.end(),
                                     [](const Sample& s) { return s.regime != ClockRegime::kSustained; });
   if (has_cool) std::erase_if(found.samples, [](const Sample& s) { return s.regime == ClockRegime::kSustained; });
@@ -105,9 +131,11 @@ void PlanCompiler::add_attention(const PlanEntry& entry) {
   answer.source = found.source;
   answer.points = model.points();
   answer.fold_error = model.fold_error();
-  answer.best = found.source >= 0 ? Origin::kMeasured : Origin::kRoofline;
+  answer.best = found.source < 0 ? Origin::kRoofline : found.note.empty() ? Origin::kMeasured : Origin::kInterpolated;
+  answer.note = found.note;
   if (found.source >= 0 && !has_cool) answer.clock_slowdown = 1;  // measured at the sustained clock alone
-  out_.attention_.push_back({std::move(model), double(entry.count), answer.clock_slowdown});
+  const double least_error = found.note.empty() ? 0 : answer.fold_error;
+  out_.attention_.push_back({std::move(model), double(entry.count), answer.clock_slowdown, answer.best, least_error});
   report(entry, std::move(answer));
 }
 

@@ -37,6 +37,7 @@ class PlanCompiler {
   WorkCurve on_cool_device(WorkCurve curve) const;
   RowWork work_of(const PlanEntry& entry) const;
   Found find(const Signature& signature) const;
+  Found find_attention(const PlanEntry& entry);
   void report(const PlanEntry& entry, OperatorAnswer answer);
   void use_modules(const StepPlan& plan, std::vector<PlanEntry>& entries);
 

@@ -43,7 +43,8 @@ struct OperatorAnswer {
 /// A step plan with everything that depends on total tokens alone folded into one table, by tokens (padding to captured
 /// sizes applied), another by sequences that sample, and attention in closed form. Answers allocate nothing.
 /// Per operator the first source that answers wins: its own signature, else its neighbours (linears of other sizes, the
-/// same with another bias, collectives by another family); behind all sources the roofline.
+/// same with another bias, attention with another scale or without sinks, collectives by another family); behind all
+/// sources the roofline.
 class CompiledPlan {
  public:
   /// Reads the sources once; they need not live on. Throws OracleError that names the operators nobody answers if
@@ -82,6 +83,14 @@ class CompiledPlan {
     AttentionModel model;
     double count = 1;
     double slowdown = 1;
+    Origin best = Origin::kMeasured;  ///< interpolated: the samples are another signature's
+    double least_error = 0;
+    AttentionModel::Result at(const BatchShape& shape, const ChunkSums& chunks, double with_slowdown) const {
+      AttentionModel::Result result = model.at(shape, chunks, with_slowdown);
+      result.origin = worse(result.origin, best);
+      result.error = std::max(result.error, least_error);
+      return result;
+    }
   };
   /// What decode steps whose mean contexts fall into the same interval share.
   struct DecodeShares {
