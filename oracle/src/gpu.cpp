@@ -38,6 +38,8 @@ constexpr std::array kGpus{
         "NVIDIA Blackwell data sheet, HGX B200, halved for dense; NVLink 5: 1,800 GB/s both directions"},
     Gpu{"B300", 267.7 * kGiB, 7750 * kGiga, 2250 * kTera, 4500 * kTera, 75 * kTera, 900 * kGiga, true, true, 148, 1100,
         "NVIDIA HGX B300 data sheet, halved for dense; memory: 275,040 MiB less driver share"},
+    Gpu{"CPU", 16 * kGiB, 40 * kGiga, 1 * kTera, 0, 1 * kTera, 10 * kGiga, false, true, 1, 100,
+        "any processor: round figures, no data sheet; profile your own (docs/profiling.md)"},
     Gpu{"GB200", 184.3 * kGiB, 8000 * kGiga, 2500 * kTera, 5000 * kTera, 80 * kTera, 900 * kGiga, true, true, 152, 1200,
         "NVIDIA GB200 NVL72 data sheet, per GPU, halved for dense; memory: 189,471 MiB less driver share"},
     Gpu{"GB300", 276.6 * kGiB, 8000 * kGiga, 2500 * kTera, 5000 * kTera, 80 * kTera, 900 * kGiga, true, true, 152, 1400,
@@ -67,6 +69,8 @@ constexpr std::array kGpus{
     Gpu{"V100-SXM-32GB", 31.74 * kGiB, 900 * kGiga, 125 * kTera, 0, 15.7 * kTera, 150 * kGiga, true, false, 80, 300,
         "NVIDIA V100 data sheet, 2020; NVLink 2: 300 GB/s both directions; no bfloat16"},
 };
+
+constexpr std::string_view kProcessor = "CPU";
 
 struct Alias {
   std::string_view alias;
@@ -116,6 +120,7 @@ const Gpu& find_gpu(std::string_view name) {
   for (const Alias& alias : kAliases) {
     if (same_name(alias.alias, name)) wanted = alias.name;
   }
+  if (name.starts_with("CPU ")) wanted = kProcessor;
   std::string known;
   for (const Gpu& gpu : kGpus) {
     if (same_name(gpu.name, wanted)) return gpu;
@@ -124,6 +129,8 @@ const Gpu& find_gpu(std::string_view name) {
   }
   throw OracleError(fmt::format("unknown GPU '{}'; known: {}", name, known));
 }
+
+bool is_processor(const Gpu& gpu) { return gpu.name == kProcessor; }
 
 DType resolve_dtype(std::string_view requested, DType checkpoint, const Gpu& gpu) {
   if (requested == "auto" || requested.empty()) {

@@ -20,12 +20,14 @@ namespace {
 struct Backend {
   std::string_view name, engine_name, latent;
 };
-constexpr std::array<Backend, 6> kBackends{{{"fa2", "FLASH_ATTN_2", "fa2-mla"},
+constexpr std::string_view kTorch = "torch";
+constexpr std::array<Backend, 7> kBackends{{{"fa2", "FLASH_ATTN_2", "fa2-mla"},
                                             {"fa3", "FLASH_ATTN", "fa3-mla"},
                                             {"fa4", "FLASH_ATTN_4", "fa4-mla"},
                                             {"flashinfer", "FLASHINFER", "flashinfer-mla"},
                                             {"flashmla", "FLASHMLA", "flashmla"},
-                                            {"triton", "TRITON_ATTN", "triton-mla"}}};
+                                            {"triton", "TRITON_ATTN", "triton-mla"},
+                                            {kTorch, "TORCH_SDPA", kTorch}}};
 /// FlashAttention 3 has no kernels for wider heads; the engine then takes FlashAttention 4.
 constexpr std::uint32_t kWidestFa3Head = 256;
 
@@ -91,11 +93,21 @@ class Planner {
     plan.parameters += outer_parameters();
     plan.entries = build_.take();
     plan.modules = std::move(modules_);
+    if (backend_.name == kTorch) use_torch_kernels(plan);
     for (PlanModule& module : plan.modules) module.signature = signature_of(module.key);
     return plan;
   }
 
  private:
+  /// LibTorch's own kernels throughout, as the built-in engine runs them: that back end is no attention kernel alone.
+  static void use_torch_kernels(StepPlan& plan) {
+    for (PlanEntry& entry : plan.entries) {
+      if (entry.binding == Binding::kCollective) continue;
+      entry.key.family = kTorch;
+      entry.signature = signature_of(entry.key);
+    }
+  }
+
   // --- what is planned
 
   void check() {

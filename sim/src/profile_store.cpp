@@ -12,6 +12,11 @@ bool passes(const std::string& id, const oracle::Environment& environment, std::
   return wanted.empty() || id.starts_with(wanted) || canonical_json(environment).find(wanted) != std::string::npos;
 }
 
+/// `gpu` is a name of the GPU table; processors keep their own names in environments.
+bool is_of(const oracle::Environment& environment, std::string_view gpu) {
+  return environment.gpu == gpu || (gpu == "CPU" && environment.gpu.starts_with("CPU "));
+}
+
 }  // namespace
 
 std::unique_ptr<oracle::SampleSource> open_profiles(const std::vector<std::filesystem::path>& paths,
@@ -19,7 +24,7 @@ std::unique_ptr<oracle::SampleSource> open_profiles(const std::vector<std::files
   return store::open_sample_source(paths,
                                    [gpu = std::string(gpu), wanted = std::string(environment)](
                                        const std::string& id, const oracle::Environment& each) -> std::optional<int> {
-                                     if (each.gpu != gpu || !passes(id, each, wanted)) return std::nullopt;
+                                     if (!is_of(each, gpu) || !passes(id, each, wanted)) return std::nullopt;
                                      return each.source == "measured" ? 0 : 1;
                                    });
 }
@@ -43,7 +48,7 @@ std::string_view default_attention_backend(std::string_view gpu) {
     if (gpu.starts_with(hopper)) return "fa3";
   for (const std::string_view blackwell : {"B200", "B300", "GB200", "GB300"})
     if (gpu.starts_with(blackwell)) return "flashinfer";
-  return "fa2";
+  return gpu == "CPU" ? "torch" : "fa2";
 }
 
 }  // namespace dooly::sim

@@ -13,12 +13,13 @@ TEST(Gpus, AreSortedAndComplete) {
   for (const Gpu& gpu : shipped_gpus()) {
     EXPECT_LT(last, gpu.name);
     last = gpu.name;
+    EXPECT_FALSE(gpu.source.empty()) << gpu.name;
+    if (is_processor(gpu)) continue;
     EXPECT_GT(gpu.memory_bytes, 1e10) << gpu.name;
     EXPECT_GT(gpu.memory_bandwidth, 1e11) << gpu.name;
     EXPECT_GT(gpu.flops_16, 1e13) << gpu.name;
     EXPECT_GT(gpu.link_bandwidth, 1e10) << gpu.name;
     EXPECT_GT(gpu.multiprocessors, 0u) << gpu.name;
-    EXPECT_FALSE(gpu.source.empty()) << gpu.name;
   }
 }
 
@@ -26,6 +27,13 @@ TEST(Gpus, ShortNamesAndCase) {
   EXPECT_EQ(find_gpu("h200").name, "H200-SXM");
   EXPECT_EQ(find_gpu("A100").name, "A100-SXM-80GB");
   EXPECT_EQ(find_gpu("a100-pcie").name, "A100-PCIe-80GB");
+}
+
+TEST(Gpus, EveryProcessorIsTheEntryCpu) {
+  EXPECT_TRUE(is_processor(find_gpu("cpu")));
+  EXPECT_EQ(find_gpu("CPU Intel(R) Xeon(R) Processor @ 2.90GHz").name, "CPU");
+  EXPECT_FALSE(is_processor(find_gpu("H200")));
+  EXPECT_THROW(find_gpu("CPUs"), OracleError);
 }
 
 TEST(Gpus, UnknownNameListsTheKnown) {

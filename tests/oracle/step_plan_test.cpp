@@ -264,6 +264,15 @@ TEST(PlanSignatures, WindowScaleSoftCapTypesAndBackendTellAttentionApart) {
                                        {.heads = 4, .kv_heads = 2, .head_dim = 64, .soft_cap = 50}, "fa3")));
 }
 
+TEST(PlanSignatures, BackEndTorchIsLibTorchThroughoutButForCollectives) {
+  const StepPlan plan = plan_of("Qwen/Qwen3-30B-A3B", {.backend = "torch", .tensor_parallel = 2});
+  EXPECT_EQ(plan.backend, "torch");
+  for (const PlanEntry& each : plan.entries) {
+    EXPECT_EQ(each.key.family == "torch", each.binding != Binding::kCollective) << line(each);
+    EXPECT_EQ(each.signature, signature_of(each.key)) << line(each);
+  }
+}
+
 TEST(PlanSignatures, QuantisedLinearsHaveTheirOwn) {
   const auto model = [](const std::string& more) {
     return parse_model(R"({"model_type": "qwen3", "hidden_size": 256, "intermediate_size": 512, "num_hidden_layers": 1,

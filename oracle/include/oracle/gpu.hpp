@@ -30,8 +30,12 @@ double peak_flops(const Gpu& gpu, DType dtype);
 /// Sorted by name.
 std::span<const Gpu> shipped_gpus();
 
-/// By name (H200-SXM) or short name (H200), case does not matter. Throws OracleError that lists the known names.
+/// By name (H200-SXM) or short name (H200), case does not matter. Every processor ("CPU Intel(R) Xeon(R) …", as
+/// profiles name it) is the entry CPU. Throws OracleError that lists the known names.
 const Gpu& find_gpu(std::string_view name);
+
+/// Whether that is the entry CPU: its figures are round ones for any processor, no data sheet's.
+bool is_processor(const Gpu& gpu);
 
 /// The number format an engine computes in: `auto` is the checkpoint's, float32 becomes 16 bits, and bfloat16 becomes
 /// float16 where the GPU has none. Throws OracleError for an explicit bfloat16 on such a GPU.

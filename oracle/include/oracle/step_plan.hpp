@@ -80,7 +80,7 @@ struct PlanSettings {
 /// for what cannot be sharded so, and by name for operators that nobody can plan yet.
 StepPlan make_plan(const ModelConfig& model, const PlanSettings& settings);
 
-/// `fa2`, `fa3`, `fa4`, `flashinfer`, `flashmla`, `triton`.
+/// `fa2`, `fa3`, `fa4`, `flashinfer`, `flashmla`, `triton`, and `torch`: LibTorch's own kernels, of every operator.
 std::vector<std::string_view> plan_backends();
 
 /// Layers that vLLM gives each pipeline stage: equal shares, the rest one each to the stages before the last.

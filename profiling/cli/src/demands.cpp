@@ -11,8 +11,6 @@
 namespace dooly::profiling {
 namespace {
 
-constexpr const char* kTorch = "torch";
-
 oracle::ModelConfig model_of(const std::string& config) {
   std::error_code ignored;
   if (oracle::is_shipped_model(config) || !std::filesystem::exists(config, ignored)) return oracle::find_model(config);
@@ -29,20 +27,11 @@ std::string short_name(const std::string& config) {
   return path.filename().string();
 }
 
-void use_torch_kernels(std::vector<Operation>& operations) {
-  for (Operation& operation : operations) {
-    if (operation.binding == oracle::Binding::kCollective) continue;
-    operation.key.family = kTorch;
-    operation.signature = oracle::signature_of(operation.key);
-  }
-}
-
 }  // namespace
 
 std::vector<std::string> profile_backends() {
   std::vector<std::string> names;
   for (const std::string_view name : oracle::plan_backends()) names.emplace_back(name);
-  names.emplace_back(kTorch);
   return names;
 }
 
@@ -55,13 +44,11 @@ Demands demands_of(const DemandRequest& request) {
       for (const std::string& backend : request.backends) {
         for (const std::uint32_t tp : request.tensor_parallel) {
           oracle::PlanSettings settings;
-          settings.backend = backend == kTorch ? "fa3" : backend;
+          settings.backend = backend;
           settings.dtype = request.dtype;
           settings.tensor_parallel = tp;
           try {
-            std::vector<Operation> operations = make_plan(model, settings).entries;
-            if (backend == kTorch) use_torch_kernels(operations);
-            demands.all.push_back({name, backend, tp, std::move(operations)});
+            demands.all.push_back({name, backend, tp, make_plan(model, settings).entries});
           } catch (const oracle::OracleError& error) {
             demands.refused.emplace_back(fmt::format("{} {} tp {}", name, backend, tp), error.what());
           }

@@ -23,7 +23,7 @@ struct Demands {
   std::vector<std::pair<std::string, std::string>> refused;
 };
 
-/// Back ends of plans, and `torch`: LibTorch's own kernels throughout.
+/// Back ends of plans.
 std::vector<std::string> profile_backends();
 
 /// In the order of configs, then back ends, then degrees.

@@ -25,7 +25,8 @@ Operation operation_of(const oracle::OperatorKey& key, oracle::Binding binding, 
 
 SweepDevice device_of(const oracle::Environment& environment) {
   try {
-    return {oracle::find_gpu(environment.gpu), true};
+    const oracle::Gpu& known = oracle::find_gpu(environment.gpu);
+    return {known, !oracle::is_processor(known)};
   } catch (const oracle::OracleError&) {
     oracle::Gpu device;
     device.name = "unknown device";

@@ -11,8 +11,9 @@
 namespace dooly::sim {
 
 /// The samples of `paths` (store directories, portable files, merged) that may answer for a GPU: those of environments
-/// of that name, measured ones before imported ones. `environment`, if not empty, must stand in the environment's id or
-/// canonical form. Throws store::StoreError, also when used where two environments would answer for one signature.
+/// of that name (of `CPU`: any processor's), measured ones before imported ones. `environment`, if not empty, must
+/// stand in the environment's id or canonical form. Throws store::StoreError, also when used where two environments
+/// would answer for one signature.
 std::unique_ptr<oracle::SampleSource> open_profiles(const std::vector<std::filesystem::path>& paths,
                                                     std::string_view gpu, std::string_view environment = {});
 
@@ -21,7 +22,7 @@ std::vector<std::string> profiled_gpus(const std::vector<std::filesystem::path>&
                                        std::string_view environment = {});
 
 /// Attention back end of vLLM on a GPU unless the user names one: fa3 on Hopper, flashinfer on Blackwell's data-centre
-/// parts, else fa2.
+/// parts, else fa2. Of a processor, torch: that of the profiler's built-in engine.
 std::string_view default_attention_backend(std::string_view gpu);
 
 }  // namespace dooly::sim
