@@ -1,6 +1,8 @@
 #include "profile_program.hpp"
 
 #ifdef DOOLY_HAS_MEASURER
+#include "serve_model.hpp"
+
 #include "profiling_measure/local_measurer.hpp"
 #endif
 
@@ -22,11 +24,17 @@ Devices devices() {
   return {{"cpu", [](const MeasurerChoice& choice) { return factory_of("cpu", choice); }},
           {"cuda", [](const MeasurerChoice& choice) { return factory_of("cuda", choice); }}};
 }
+
+ServeFunction server() { return serve_model; }
 #else
 Devices devices() { return {}; }  // plans alone
+ServeFunction server() { return {}; }
 #endif
 
 }  // namespace
 }  // namespace dooly::profiling
 
-int main(int argc, char** argv) { return dooly::profiling::run_profile(argc, argv, dooly::profiling::devices()); }
+int main(int argc, char** argv) {
+  using namespace dooly::profiling;
+  return run_profile(argc, argv, devices(), server());
+}

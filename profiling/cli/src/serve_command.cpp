@@ -1,0 +1,153 @@
+#include "cli_error.hpp"
+#include "commands.hpp"
+#include "quantities.hpp"
+#include "serve_job.hpp"
+
+#include "workload/workload.hpp"
+#include "workload/workload_error.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+
+namespace dooly::profiling {
+namespace {
+
+using cli::ExitCode;
+using cli::Terminal;
+using cli::UsageError;
+
+struct ServeArguments {
+  std::string config;
+  std::optional<std::string> workload, format, out, name, device, dtype, policy, limit, workers, seed;
+  std::optional<std::string> max_batched_tokens, max_sequences, max_model_len, block_size, blocks;
+  bool synchronous = false, no_prefix_caching = false;
+};
+
+std::vector<ServeJobRequest> requests_of(const std::string& path, const std::string& format, std::uint64_t limit) {
+  std::vector<ServeJobRequest> requests;
+  try {
+    const auto source = workload::open_trace_workload(path, format);
+    workload::Request request;
+    while (requests.size() < limit && source->next_arrival_s() < workload::kNever) {
+      source->take(request);
+      if (request.ticket != workload::kNoTicket)
+        throw UsageError(path + ": has requests that wait for the answers of others, which cannot be served yet");
+      if (request.block_size > 0)
+        throw UsageError(path +
+                         ": has block ids; prefixes can be served where columns prefix_id and prefix_tokens say so");
+      ServeJobRequest& made = requests.emplace_back();
+      made.arrival_s = request.arrival_s;
+      made.prompt = request.prompt_tokens;
+      made.output = request.output_tokens;
+      made.priority = request.priority;
+      if (request.prefix_id == workload::kNoPrefix) continue;
+      made.prefix_group = static_cast<std::uint32_t>(request.prefix_id);
+      made.prefix_tokens = request.prefix_tokens;
+    }
+  } catch (const workload::WorkloadError& error) {
+    throw UsageError(error.what());
+  }
+  if (requests.empty()) throw UsageError(path + ": holds no request");
+  return requests;
+}
+
+ServeJob job_of(const ServeArguments& arguments) {
+  if (!arguments.workload) throw UsageError("--workload: needed, a trace of the requests (dooly list formats)");
+  if (!arguments.out) throw UsageError("--out: needed, the folder of the logs");
+  if (!arguments.blocks) throw UsageError("--num-gpu-blocks-override: needed, how many blocks the KV cache has");
+  constexpr std::uint64_t kMost = 1u << 24;
+  const auto number = [&](const char* option, const std::optional<std::string>& text, auto& value) {
+    if (text) value = static_cast<std::remove_reference_t<decltype(value)>>(whole(option, *text, 1, kMost));
+  };
+  ServeJob job;
+  job.config = arguments.config;
+  job.out = *arguments.out;
+  job.name = arguments.name.value_or(job.name);
+  job.device = arguments.device.value_or(job.device);
+  job.dtype = arguments.dtype.value_or(job.dtype);
+  job.policy = arguments.policy.value_or(job.policy);
+  job.async_scheduling = !arguments.synchronous;
+  job.prefix_caching = !arguments.no_prefix_caching;
+  number("--max-num-batched-tokens", arguments.max_batched_tokens, job.max_num_batched_tokens);
+  number("--max-num-seqs", arguments.max_sequences, job.max_num_seqs);
+  number("--max-model-len", arguments.max_model_len, job.max_model_len);
+  number("--block-size", arguments.block_size, job.block_size);
+  number("--num-gpu-blocks-override", arguments.blocks, job.num_blocks);
+  number("--workers", arguments.workers, job.workers);
+  if (arguments.seed) job.seed = whole("--seed", *arguments.seed, 0, 1ull << 53);
+  std::uint64_t limit = kMost;
+  number("--limit", arguments.limit, limit);
+  job.workload = requests_of(*arguments.workload, arguments.format.value_or(""), limit);
+  return job;
+}
+
+std::string text_of(const ServeJob& job, const ServeFigures& figures) {
+  std::string text = fmt::format("{} requests in {:.2f} s, {} iterations: mean TTFT {:.2f} ms, mean TPOT {:.3f} ms\n",
+                                 job.workload.size(), figures.duration_s, figures.iterations, figures.mean_ttft_s * 1e3,
+                                 figures.mean_tpot_s * 1e3);
+  std::string terms;
+  for (const auto& [key, seconds] : figures.host_times)
+    terms += fmt::format("{}{}: {:.1f}us", terms.empty() ? "" : ", ", key, seconds * 1e6);
+  return text + "host times of a step, for scenarios that predict other runs of this engine:\n  platform: {host: {" +
+         terms + "}}\n";
+}
+
+ExitCode run(const ServeArguments& arguments, const ServeFunction& serve, Terminal& terminal) {
+  ServeJob job = job_of(arguments);
+  if (!serve)
+    throw UsageError(
+        "this dooly-profile was built without LibTorch: it cannot serve. Build it with -DDOOLY_PROFILING=ON; see "
+        "docs/profiling.md");
+  terminal.note(fmt::format("serving {} requests on {}", job.workload.size(), job.device));
+  const ServeFigures figures = serve(job);
+  terminal.print(text_of(job, figures));
+  terminal.note("logs in " + job.out.string());
+  return ExitCode::kDone;
+}
+
+}  // namespace
+
+cli::Command serve_command(const ServeFunction& serve) {
+  const auto arguments = std::make_shared<ServeArguments>();
+  cli::Command command{.name = "serve", .purpose = "serves a trace by the built-in engine in real time"};
+  command.details =
+      "Builds the model with random weights, sends it the requests of a trace when they are due, and decides every\n"
+      "batch by the simulator's own policy. Writes what happened: DIR/NAME.requests.jsonl.gz, "
+      "NAME.iterations.jsonl.gz,\n"
+      "NAME.run.json and engine.json, which dooly validate reads as vllm-h200-groundtruth, and the decision log\n"
+      "DIR/decisions/NAME.decisions.jsonl.gz for golden-replay. Every token is computed, so take a model that the "
+      "device\n"
+      "can run.\n";
+  command.arguments = {{"CONFIG", "a config.json, or the folder that holds it", &arguments->config}};
+  command.options = {
+      {"--workload", "FILE", "the requests: a trace", &arguments->workload},
+      {"--format", "NAME", "of the trace, default: detected", &arguments->format},
+      {"--limit", "N", "only its first N requests", &arguments->limit},
+      {"--out", "DIR", "where the logs go", &arguments->out},
+      {"--name", "NAME", "of the run (default run)", &arguments->name},
+      {"--device", "NAME", "cpu (default) or cuda", &arguments->device},
+      {"--dtype",
+       "TYPE",
+       "default auto: the checkpoint's",
+       &arguments->dtype,
+       {"auto", "bfloat16", "float16", "float32"}},
+      {"--policy", "NAME", "scheduling policy (dooly list policies), default vllm-v1", &arguments->policy},
+      {"--max-num-batched-tokens", "N", "tokens of a step (default 8192)", &arguments->max_batched_tokens},
+      {"--max-num-seqs", "N", "sequences of a step (default 1024)", &arguments->max_sequences},
+      {"--max-model-len", "N", "tokens of a sequence (default: the model's)", &arguments->max_model_len},
+      {"--block-size", "N", "tokens of a KV block (default 16)", &arguments->block_size},
+      {"--num-gpu-blocks-override", "N", "blocks of the KV cache, the placeholder among them", &arguments->blocks},
+      {"--no-async-scheduling", "", "read each step's result before the next is scheduled", &arguments->synchronous},
+      {"--no-enable-prefix-caching", "", "compute shared prefixes again", &arguments->no_prefix_caching},
+      {"--workers", "N", "a closed loop of N clients; arrival times are ignored", &arguments->workers},
+      {"--seed", "N", "of weights and token ids (default 0)", &arguments->seed}};
+  command.examples = {
+      "dooly profile serve ./config.json --workload trace.csv --dtype float32 --num-gpu-blocks-override 2000 --out "
+      "served"};
+  command.action = [arguments, serve](Terminal& terminal) { return run(*arguments, serve, terminal); };
+  return command;
+}
+
+}  // namespace dooly::profiling
