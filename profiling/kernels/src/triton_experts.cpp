@@ -9,12 +9,15 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <torch/library.h>
 #include <nlohmann/json.hpp>
 
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <mutex>
 #include <optional>
+#include <string_view>
 
 namespace dooly::profiling {
 
@@ -255,6 +258,37 @@ at::Tensor TritonExperts::run(const at::Tensor& x, const at::Tensor& gate_up, co
   at::Tensor out = at::empty_like(x);
   sum_({each, out, c10::IValue() /*ids*/, c10::IValue() /*map*/});
   return out;
+}
+
+namespace {
+
+using ExpertsCall = at::Tensor(const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&,
+                               const at::Tensor&, std::string_view);
+
+at::Tensor run_loaded(const at::Tensor& x, const at::Tensor& gate_up, const at::Tensor& down, const at::Tensor& weights,
+                      const at::Tensor& ids, std::string_view folder) {
+  static std::mutex mutex;
+  static auto* const loaded = new std::map<std::string, TritonExperts, std::less<>>;  // as long as the libraries
+  const std::lock_guard lock(mutex);
+  auto found = loaded->find(folder);
+  if (found == loaded->end()) found = loaded->try_emplace(std::string(folder), std::string(folder)).first;
+  return found->second.run(x, gate_up, down, weights, ids);
+}
+
+c10::TypedOperatorHandle<ExpertsCall> register_operator() {
+  auto* const library = new torch::Library(torch::Library::FRAGMENT, "dooly", std::nullopt, __FILE__, __LINE__);
+  library->def(
+      "triton_fused_experts(Tensor x, Tensor gate_up, Tensor down, Tensor weights, Tensor ids, str folder) -> Tensor");
+  library->impl("triton_fused_experts", torch::dispatch(c10::DispatchKey::CUDA, run_loaded));
+  return c10::Dispatcher::singleton().findSchemaOrThrow("dooly::triton_fused_experts", "").typed<ExpertsCall>();
+}
+
+}  // namespace
+
+at::Tensor TritonExperts::call(const at::Tensor& x, const at::Tensor& gate_up, const at::Tensor& down,
+                               const at::Tensor& weights, const at::Tensor& ids, const std::string& folder) {
+  static const auto op = register_operator();
+  return op.call(x, gate_up, down, weights, ids, folder);
 }
 
 }  // namespace dooly::profiling

@@ -21,6 +21,11 @@ class TritonExperts {
   explicit TritonExperts(const std::string& folder);
   ~TritonExperts();
 
+  /// The operator dooly::triton_fused_experts with the kernels of `folder`, which are loaded once: a tracer sees one
+  /// call, as of any other library's operator, and can repeat it.
+  static at::Tensor call(const at::Tensor& x, const at::Tensor& gate_up, const at::Tensor& down,
+                         const at::Tensor& weights, const at::Tensor& ids, const std::string& folder);
+
   /// x [T, H], gate_up [E, 2*I, H], down [E, H, I], weights float32 [T, k], ids int32 [T, k] -> [T, H]. Throws
   /// ProfilingError for a shape that was not compiled, naming it.
   at::Tensor run(const at::Tensor& x, const at::Tensor& gate_up, const at::Tensor& down, const at::Tensor& weights,

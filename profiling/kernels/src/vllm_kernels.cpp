@@ -138,10 +138,7 @@ class VllmKernels final : public Kernels {
   /// The compiled kernels lie in FOLDER/experts; models without experts do without.
   at::Tensor experts(const at::Tensor& x, const at::Tensor& gate_up, const at::Tensor& down, const at::Tensor& weights,
                      const at::Tensor& ids) override {
-    if (!experts_) {
-      experts_ = std::make_unique<TritonExperts>(folder_ + "/experts");
-    }
-    return experts_->run(x, gate_up, down, weights, ids);
+    return TritonExperts::call(x, gate_up, down, weights, ids, folder_ + "/experts");
   }
 
   /// vLLM turns logits into float32 before it chooses.
@@ -151,7 +148,6 @@ class VllmKernels final : public Kernels {
   VllmLibraries libraries_;
   std::string folder_, name_, attention_name_;
   std::unique_ptr<VllmAttention> attention_;
-  std::unique_ptr<TritonExperts> experts_;
   Operators operators_;
   at::Tensor unit_scale_;
 };
