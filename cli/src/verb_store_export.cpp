@@ -8,6 +8,7 @@
 #include "oracle_store/sources.hpp"
 
 #include <memory>
+#include <set>
 
 namespace dooly::cli {
 namespace {
@@ -42,6 +43,28 @@ struct ExportArguments {
   }
 };
 
+/// Where samples come from: says what the options leave open, if all environments agree.
+struct Origins {
+  std::set<std::string> gpus, engines, cuda;
+
+  void add(const oracle::Environment& environment) {
+    gpus.insert(environment.gpu);
+    if (!environment.topology.empty()) return;  // collectives: their library is no engine
+    cuda.insert(environment.cuda);
+    const auto engine = environment.libraries.find("vllm");
+    engines.insert(engine == environment.libraries.end() ? std::string() : "vllm=" + engine->second);
+  }
+  import_::ExportOptions complete(import_::ExportOptions options) const {
+    const auto fill = [](std::string& value, const std::set<std::string>& known) {
+      if (value.empty() && known.size() == 1) value = *known.begin();
+    };
+    fill(options.gpu, gpus);
+    fill(options.engine, engines);
+    fill(options.cuda, cuda);
+    return options;
+  }
+};
+
 ExitCode export_portable(const ExportArguments& arguments, Terminal& terminal) {
   const std::string& out = arguments.out;
   if (std::filesystem::exists(out) && !arguments.force) throw UsageError(out + ": exists already; --force replaces it");
@@ -58,16 +81,19 @@ ExitCode export_foreign(const ExportArguments& arguments, Terminal& terminal) {
   if (std::filesystem::exists(out) && !std::filesystem::is_empty(out, ignored) && !arguments.force)
     throw UsageError(out + ": holds files already; --force replaces those of the same name");
   if (!std::filesystem::exists(arguments.store)) throw UsageError(arguments.store + ": no such store or file");
-  store::EnvironmentChoice choice;
-  if (arguments.environment)
-    choice = [&](const std::string& id, const oracle::Environment& environment) -> std::optional<int> {
-      const bool wanted = id.starts_with(*arguments.environment) ||
-                          store::title(environment).find(*arguments.environment) != std::string::npos;
-      return wanted ? std::optional(0) : std::nullopt;
-    };
+  Origins origins;
+  const store::EnvironmentChoice choice = [&](const std::string& id,
+                                              const oracle::Environment& environment) -> std::optional<int> {
+    if (arguments.environment && !id.starts_with(*arguments.environment) &&
+        store::title(environment).find(*arguments.environment) == std::string::npos)
+      return std::nullopt;
+    origins.add(environment);
+    return 0;
+  };
   const auto source = store::open_sample_source({arguments.store}, choice);
   try {
-    terminal.print(import_::export_profile(*arguments.format, *source, arguments.options(), out).text());
+    terminal.print(
+        import_::export_profile(*arguments.format, *source, origins.complete(arguments.options()), out).text());
   } catch (const import_::ImportError& error) {
     throw UsageError(error.what());
   }
@@ -84,21 +110,22 @@ Command store_export_command() {
   command.arguments = {{"STORE", "a directory or a portable file", &arguments->store},
                        {"OUT", "a file, by custom NAME.jsonl.zst; a folder for other formats", &arguments->out}};
   ExportArguments& a = *arguments;
-  command.options = {{"--format", "NAME", "default dooly, the portable form", &a.format, format_names()},
-                     {"--environment", "TEXT",
-                      "other formats: only environments whose id begins so or whose "
-                      "description holds it",
-                      &a.environment},
-                     {"--model", "MODEL", "other formats: the model to write for", &a.model},
-                     {"--gpu", "NAME", "other formats: names the folder", &a.gpu},
-                     {"--tp", "N", "other formats: tensor parallel degrees, default 1", &a.tensor_parallel},
-                     {"--dtype", "DTYPE", "other formats: of weights and activations", &a.dtype},
-                     {"--kv-dtype", "DTYPE", "other formats: of the KV cache", &a.kv_dtype},
-                     {"--backend", "NAME", "other formats: family of attention", &a.backend},
-                     {"--engine", "NAME=VERSION", "other formats: for the record", &a.engine},
-                     {"--block-size", "N", "other formats: of the KV cache", &a.block_size},
-                     {"--suspects", "", "other formats: also samples that are marked suspect", &a.suspects},
-                     {"--force", "", "replace files that are there already", &a.force}};
+  command.options = {
+      {"--format", "NAME", "default dooly, the portable form", &a.format, format_names()},
+      {"--environment", "TEXT",
+       "other formats: only environments whose id begins so or whose "
+       "description holds it",
+       &a.environment},
+      {"--model", "MODEL", "other formats: the model to write for", &a.model},
+      {"--gpu", "NAME", "other formats: names the folder; default: the store's only one", &a.gpu},
+      {"--tp", "N", "other formats: tensor parallel degrees, default 1", &a.tensor_parallel},
+      {"--dtype", "DTYPE", "other formats: of weights and activations", &a.dtype},
+      {"--kv-dtype", "DTYPE", "other formats: of the KV cache", &a.kv_dtype},
+      {"--backend", "NAME", "other formats: family of attention", &a.backend},
+      {"--engine", "NAME=VERSION", "other formats: for the record; default: the store's only one", &a.engine},
+      {"--block-size", "N", "other formats: of the KV cache", &a.block_size},
+      {"--suspects", "", "other formats: also samples that are marked suspect", &a.suspects},
+      {"--force", "", "replace files that are there already", &a.force}};
   command.examples = {"dooly store export h200 h200.jsonl.zst",
                       "dooly store export h200 profiles --format vidur --model meta-llama/Llama-3.1-8B --gpu h200"};
   command.action = [arguments](Terminal& terminal) {

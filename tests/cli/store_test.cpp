@@ -123,6 +123,23 @@ TEST_F(StoreVerb, DamageIsStatusFour) {
   EXPECT_EQ(verb({"verify", file_}).code, 4);
 }
 
+TEST_F(StoreVerb, AnExportSaysWhereItsSamplesComeFrom) {
+  const std::string profile = scratch_.name("profile"), exported = scratch_.name("exported");
+  const std::string first = scratch_.name("first.jsonl.zst"), again = scratch_.name("again.jsonl.zst");
+  const std::filesystem::path at = profile + "/RTXPRO6000/meta-llama/Llama-3.1-8B/bf16";
+  std::filesystem::create_directories(at / "tp1");
+  std::ofstream(at / "meta.yaml") << "gpu: RTX-PRO-6000\nvllm_version: 0.19.0\ncuda_version: 13.0\n";
+  std::ofstream(at / "tp1/dense.csv") << "layer,tokens,time_us\nqkv_proj,1,20.1\nqkv_proj,2,20.3\n";
+  ASSERT_EQ(verb({"import", first, profile, "--format", "llmservingsim"}).code, 0);
+  const ProcessResult wrote =
+      verb({"export", first, exported, "--format", "llmservingsim", "--model", "meta-llama/Llama-3.1-8B"});
+  ASSERT_EQ(wrote.code, 0) << wrote.err;
+  ASSERT_EQ(verb({"import", again, exported, "--format", "llmservingsim"}).code, 0);
+  const ProcessResult same = verb({"diff", first, again, "--exit-code"});
+  EXPECT_EQ(same.code, 0) << same.out;
+  EXPECT_NE(same.out.find("4 records equal"), std::string::npos) << same.out;
+}
+
 TEST_F(StoreVerb, WhatIsNoStoreIsRefused) {
   EXPECT_EQ(verb({"ls", scratch_.name("absent")}).err, scratch_.name("absent") + ": no such store or file\n");
   EXPECT_EQ(verb({"ls", scratch_.path()}).code, 2);

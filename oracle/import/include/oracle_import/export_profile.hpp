@@ -22,6 +22,7 @@ struct ExportOptions {
   std::string kv_dtype{};                          ///< empty: as dtype
   std::string backend{};                           ///< family of attention; empty: the first that was measured
   std::string engine{};                            ///< NAME=VERSION, for the record
+  std::string cuda{};                              ///< major version, for the record
   std::uint32_t block_size = 16;
   bool suspects = false;                         ///< also samples that are marked suspect
 };
