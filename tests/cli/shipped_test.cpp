@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <filesystem>
 #include <fstream>
+#include <regex>
 #include <sstream>
 #include <utility>
 
@@ -216,6 +217,10 @@ TEST_F(ImportedProfile, RunsOnWhatWasImported) {
   const json& shares = measured.at("oracle").at("answers");
   EXPECT_GT(shares.at("measured").get<double>() + shares.at("interpolated").get<double>(), 0.3);
   EXPECT_EQ(estimated.at("oracle").at("answers").at("roofline"), 1);
+  const ProcessResult text = dooly({"run", (test::source_path("scenarios") / "imported-profile.yaml").string(), "--set",
+                                    "oracle=[{kind: profiled, store: " + store + "}, roofline]"});
+  EXPECT_TRUE(std::regex_search(text.out, std::regex("oracle .*% interpolated.*% roofline; states an error of")))
+      << text.out;
   EXPECT_GT(time(measured, "tpot_s", "mean"), 1.1 * time(estimated, "tpot_s", "mean"));
 }
 

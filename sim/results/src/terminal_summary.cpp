@@ -203,8 +203,14 @@ OracleFigures oracle_of(const RunTotals& run) {
 }
 
 void add_oracle(Page& page, const RunTotals& run) {
-  if (const auto error = oracle_of(run).stated_error)
-    page.line("oracle", fmt::format("states an error of {} for its times", percent(*error)));
+  const OracleFigures oracle = oracle_of(run);
+  if (!oracle.stated_error) return;
+  std::string shares;
+  for (const auto& [share, from] :
+       {std::pair(oracle.measured, "measured"), std::pair(oracle.interpolated, "interpolated"),
+        std::pair(oracle.extrapolated, "extrapolated"), std::pair(oracle.roofline, "roofline")})
+    if (share >= 0.0005) shares += fmt::format("{}{} {}", shares.empty() ? "" : ", ", percent(share), from);
+  page.line("oracle", fmt::format("{}; states an error of {} for its times", shares, percent(*oracle.stated_error)));
 }
 
 void add_oracle_warning(std::vector<std::string>& warnings, const RunTotals& run) {
