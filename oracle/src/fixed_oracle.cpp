@@ -64,7 +64,7 @@ double FixedOracle::step_seconds(const BatchShape& shape) const {
 bool FixedOracle::decode_run(const BatchShape& first, std::span<double> device_s, DecodeRun& run) const {
   run = {};
   host_.step(first, graphs_.mode(first), run.host);
-  const double gaps = first.empty() ? 0 : host_.gaps(graphs_.mode(first));
+  const double gaps = first.empty() ? 0 : host_.gaps(graphs_.mode(first), !first.prefills.empty());
   BatchShape shape = first;
   for (double& seconds : device_s) {
     seconds = DeviceTime{0, 0, 0, step_seconds(shape), gaps}.total();
@@ -78,7 +78,7 @@ void FixedOracle::do_cost(const BatchShape& shape, DeviceState, StepCost& answer
   host_.step(shape, mode, answer.host);
   if (shape.empty()) return;
   answer.device.other = step_seconds(shape);
-  answer.device.gaps = host_.gaps(mode);
+  answer.device.gaps = host_.gaps(mode, !shape.prefills.empty());
 }
 
 }  // namespace dooly::oracle

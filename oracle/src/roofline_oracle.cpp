@@ -128,7 +128,7 @@ void RooflineOracle::do_cost(const BatchShape& shape, DeviceState, StepCost& ans
   answer.device.token_ops = row.token_ops + logits.token_ops;
   answer.device.collective = row.collective + logits.collective;
   answer.device.attention = attention_seconds(shape);
-  answer.device.gaps = host_.gaps(graphs_.mode(shape));
+  answer.device.gaps = host_.gaps(graphs_.mode(shape), !shape.prefills.empty());
   answer.provenance.roofline = answer.device.total();
 }
 
@@ -143,7 +143,7 @@ bool RooflineOracle::decode_run(const BatchShape& first, std::span<double> devic
   run.share = {.roofline = 1};
   const double token_ops = token_table_[decodes].token_ops + logits_table_[decodes].token_ops;
   const double collective = token_table_[decodes].collective + logits_table_[decodes].collective;
-  const double gaps = host_.gaps(graphs_.mode(first));
+  const double gaps = host_.gaps(graphs_.mode(first), false);
   auto context = static_cast<std::int64_t>(first.decode_context + decodes);
   for (double& seconds : device_s) {
     const double attention = attention_kernels_ + full_per_decode_token_ * static_cast<double>(context);

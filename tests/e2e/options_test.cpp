@@ -179,12 +179,31 @@ TEST(Options, EveryHostTimeChangesTheResults) {
   const Sets common{"workload.chat.synthetic.requests=60", "workload.batch.synthetic.duration=3s"};
   const Option none{"platform.host", "none", "", common};
   const std::string free_of_charge = results("options.yaml", none, "none");
-  for (const char* term :
-       {"input", "input_per_1000_tokens", "hashing_per_1000_tokens", "schedule", "schedule_per_request", "launch_full",
-        "launch_full_per_layer", "launch_piecewise", "launch_piecewise_per_layer", "launch_none",
-        "launch_none_per_layer", "gaps_full", "gaps_full_per_layer", "gaps_piecewise", "gaps_piecewise_per_layer",
-        "gaps_none", "gaps_none_per_layer", "sample", "sample_per_request", "update", "update_per_request", "delivery",
-        "delivery_per_request", "delivery_single"})
+  for (const char* term : {"input",
+                           "input_per_1000_tokens",
+                           "hashing_per_1000_tokens",
+                           "schedule",
+                           "schedule_per_request",
+                           "launch_full",
+                           "launch_full_per_layer",
+                           "launch_piecewise",
+                           "launch_piecewise_per_layer",
+                           "launch_none",
+                           "launch_none_per_layer",
+                           "gaps_full",
+                           "gaps_full_per_layer",
+                           "gaps_piecewise",
+                           "gaps_piecewise_per_layer",
+                           "gaps_none",
+                           "gaps_none_per_layer",
+                           "gaps_prefill",
+                           "sample",
+                           "sample_per_request",
+                           "update",
+                           "update_per_request",
+                           "delivery",
+                           "delivery_per_request",
+                           "delivery_single"})
     EXPECT_TRUE(results("options.yaml", none, fmt::format("{{{}: 40ms}}", term).c_str()) != free_of_charge) << term;
 }
 

@@ -182,9 +182,17 @@ TEST(Platforms, GapsFollowTheLayers) {
   set_platform_term(platform, "gaps_none", 4);
   set_platform_term(platform, "gaps_none_per_layer", 0.5);
   set_platform_term(platform, "gaps_none_per_moe_layer", 0.25);
+  set_platform_term(platform, "gaps_prefill", 10);
   const HostTimes host(platform, 6, 8);
-  EXPECT_DOUBLE_EQ(host.gaps(GraphMode::kNone), 4 + 3 + 2);
-  EXPECT_EQ(host.gaps(GraphMode::kFull), 0);
+  EXPECT_DOUBLE_EQ(host.gaps(GraphMode::kNone, false), 4 + 3 + 2);
+  EXPECT_DOUBLE_EQ(host.gaps(GraphMode::kNone, true), 4 + 3 + 2 + 10);
+  EXPECT_EQ(host.gaps(GraphMode::kFull, false), 0);
+}
+
+TEST(Platforms, AProcessorRunsTheProfilersOwnEngine) {
+  EXPECT_EQ(default_platform("CPU"), "built-in-engine");
+  EXPECT_EQ(default_platform("H200-SXM"), "h200-vm");
+  EXPECT_EQ(default_platform("A100-SXM-80GB"), "bare-metal");
 }
 
 TEST(Platforms, NoneIsZeroAndBareMetalIsFasterThanTheVm) {

@@ -77,6 +77,7 @@ struct Platform {
   LaunchTerm launch_full, launch_piecewise, launch_none;
   LaunchTerm lead_full, lead_piecewise, lead_none;
   LaunchTerm gaps_full, gaps_piecewise, gaps_none;
+  double gaps_prefill = 0;  ///< more in steps with a part of a prompt, whatever their mode
   double launch_spread = 0;  ///< standard deviation ÷ launch, of passes that are not one graph
   double delivery = 0, delivery_per_request = 0;
   double delivery_single = 0;  ///< delivery of a step that yields one token
@@ -103,13 +104,13 @@ struct ShippedPlatform {
   std::string_view meaning;
 };
 
-/// `none`, `bare-metal`, `h200-vm`.
+/// `bare-metal`, `bare-metal-tp`, `built-in-engine`, `h200-vm`, `none`.
 std::span<const ShippedPlatform> shipped_platforms();
 
 /// Throws OracleError that lists the known names.
 Platform find_platform(std::string_view name);
 
-/// Name of the platform that ships for a GPU (`Gpu::name`): `h200-vm` for the H200, else `bare-metal`.
+/// Name of the platform that ships for a `Gpu::name`: `h200-vm` for H200, `built-in-engine` for CPU, else `bare-metal`.
 std::string_view default_platform(std::string_view gpu_name);
 
 /// A platform bound to one model: what `do_cost` and `request_cost` of an oracle answer. O(1), allocates nothing.
@@ -143,7 +144,9 @@ class HostTimes {
     }
   }
   /// What the device waits between the kernels of a step: part of its device time.
-  double gaps(GraphMode mode) const { return launch_[static_cast<int>(mode)].gaps; }
+  double gaps(GraphMode mode, bool has_prefill) const {
+    return launch_[static_cast<int>(mode)].gaps + (has_prefill ? platform_.gaps_prefill : 0);
+  }
   RequestCost request(std::uint32_t prompt_tokens) const;
 
  private:

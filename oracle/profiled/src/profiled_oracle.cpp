@@ -30,7 +30,7 @@ ProfiledOracle::ProfiledOracle(const StepPlan& plan, std::span<const SampleSourc
 bool ProfiledOracle::decode_run(const BatchShape& first, std::span<double> device_s, DecodeRun& run) const {
   run = {};
   const GraphMode mode = plan_.graphs().mode(first);
-  if (!plan_.decode_run(first, host_.gaps(mode), device_s, run)) return false;
+  if (!plan_.decode_run(first, host_.gaps(mode, false), device_s, run)) return false;
   host_.step(first, mode, run.host);
   return true;
 }
@@ -38,7 +38,7 @@ bool ProfiledOracle::decode_run(const BatchShape& first, std::span<double> devic
 void ProfiledOracle::do_cost(const BatchShape& shape, DeviceState state, StepCost& answer) const {
   const GraphMode mode = plan_.graphs().mode(shape);
   host_.step(shape, mode, answer.host);
-  answer.device.gaps = shape.empty() ? 0 : host_.gaps(mode);
+  answer.device.gaps = shape.empty() ? 0 : host_.gaps(mode, !shape.prefills.empty());
   plan_.cost(shape, state, answer);
 }
 
