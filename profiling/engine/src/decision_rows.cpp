@@ -57,7 +57,8 @@ void DecisionRows::read(std::span<const replica::ResultEvent> events) {
 }
 
 void DecisionRows::end() {
-  if (!row_.contains("i")) row_["now"] = engine_.calls();
+  // Nobody was added in a turn without a call, and whoever comes after it is logged with the call that is next.
+  if (!row_.contains("i")) row_["now"] = engine_.calls() - 1;
   row_["free2"] = engine_.cache().free_blocks();
   if (engine_.config().enable_prefix_caching) row_["hc"] = engine_.cache().distinct_keys();
   row_["R"] = engine_.running_tags();

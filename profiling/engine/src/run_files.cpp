@@ -83,6 +83,13 @@ class BatchDifferences {
   std::map<std::uint32_t, std::pair<std::uint32_t, std::uint32_t>> expected_;
 };
 
+/// Where the gap of the first step counts from: its device was idle before it, so the gap is 0 and this is its begin.
+std::int64_t device_reference_us(const ServedRun& run) {
+  if (run.iterations.empty()) return 0;
+  const ServedIteration& first = run.iterations.front();
+  return first.wait_end - std::llround(first.device_us);
+}
+
 json iteration_row(const ServedRun& run, const ServedIteration& iteration, BatchDifferences& differences) {
   std::uint32_t tokens = 0;
   std::size_t prefills = 0;
@@ -319,7 +326,7 @@ void write_run(const ServedRun& run, const std::filesystem::path& folder) {
   for (std::size_t i = 0; i < run.requests.size(); ++i) requests.line(request_row(run.requests[i], i).dump());
   requests.close();
   GzipWriter iterations(folder / (run.name + ".iterations.jsonl.gz"));
-  const json header = {{"t0_mono_ns", run.zero_ns}, {"t_gpu_ref_us", 0}, {"fields", kFields}};
+  const json header = {{"t0_mono_ns", run.zero_ns}, {"t_gpu_ref_us", device_reference_us(run)}, {"fields", kFields}};
   iterations.line(header.dump());
   BatchDifferences differences(run);
   for (const ServedIteration& iteration : run.iterations)
