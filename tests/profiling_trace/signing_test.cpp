@@ -55,9 +55,7 @@ TEST_P(EveryModel, TracedKeysAreThePlansByteForByte) {
     ++counts[operation.signature.hex() + " " + oracle::canonical_json(operation.key)];
   }
   EXPECT_EQ(counts, planned(file.config, GetParam()));
-  for (const std::size_t op : found.unsigned_) {
-    EXPECT_EQ(trace.operators[op].record.name, "aten::index_select");  // rows whose logits are wanted
-  }
+  EXPECT_EQ(found.unsigned_, std::vector<std::size_t>());
 }
 
 INSTANTIATE_TEST_SUITE_P(

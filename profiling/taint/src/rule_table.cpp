@@ -12,14 +12,17 @@ namespace dooly::profiling {
 
 namespace {
 
-constexpr bool kPreserving = true;
+constexpr bool kPreserving = true, kSource = true;
 
 const std::vector<RuleRow>& rows() {
   static const std::vector<RuleRow> all = {
       // Factories
       {"empty zeros ones full rand randn randint empty_strided empty_permuted new_empty new_zeros new_ones new_full "
        "new_empty_strided resize",
-       "requested sizes", rules::requested_sizes},
+       "requested sizes",
+       rules::requested_sizes,
+       {},
+       kSource},
       {"empty_like zeros_like ones_like full_like rand_like randn_like randint_like", "like an argument",
        rules::like_argument, "self", kPreserving},
       {"arange linspace range", "counted", rules::counted},
@@ -208,7 +211,7 @@ std::vector<Labels> label_outputs(const OperatorRecord& record, const Binding& b
   const RuleRow* row = row_of(record);
   const RuleCall call(record, binding, row == nullptr ? std::string_view() : row->parameter);
   std::vector<Labels> labels;
-  if (row != nullptr && (mapping_rules || row->preserving)) {
+  if (row != nullptr && (mapping_rules || row->stays)) {
     labels = row->apply(call);
   } else {
     for (std::size_t i = 0; i < record.outputs.size(); ++i) labels.push_back(inherit(call, i, mapping_rules));

@@ -19,6 +19,7 @@ namespace {
 constexpr auto kKey = c10::DispatchKey::TESTING_ONLY_GenericMode;
 thread_local TaintMode* current_mode = nullptr;
 thread_local int untraced = 0;  // scopes that are open
+thread_local const AroundCall* around_calls = nullptr;  // of the innermost of them
 
 /// A written argument that was labelled before must not become something else.
 void keep_consistent(const OperatorRecord& record, const std::vector<Labels>& labels) {
@@ -44,7 +45,8 @@ void fallback(const c10::OperatorHandle& handle, c10::DispatchKeySet /*keys*/, t
   if (current_mode != nullptr && untraced == 0) return current_mode->run(handle, *stack);
   std::for_each(stack->end() - static_cast<std::ptrdiff_t>(handle.schema().arguments().size()), stack->end(),
                 [](c10::IValue& argument) { argument = without_taint(argument); });
-  handle.callBoxed(*stack);
+  if (around_calls == nullptr || !*around_calls) return handle.callBoxed(*stack);
+  (*around_calls)([&] { handle.callBoxed(*stack); });
 }
 
 TORCH_LIBRARY_IMPL(_, TESTING_ONLY_GenericMode, library) {
@@ -59,8 +61,14 @@ struct TaintMode::Guard {
   c10::impl::IncludeDispatchKeyGuard include{kKey};
 };
 
-Untraced::Untraced() { ++untraced; }
-Untraced::~Untraced() { --untraced; }
+Untraced::Untraced(AroundCall around) : around_(std::move(around)), before_(std::exchange(around_calls, &around_)) {
+  ++untraced;
+}
+
+Untraced::~Untraced() {
+  --untraced;
+  around_calls = before_;
+}
 
 TaintMode::TaintMode(Binding binding, OperatorListener* listener, TaintOptions options)
     : binding_(std::move(binding)),
@@ -110,13 +118,7 @@ void TaintMode::run(const c10::OperatorHandle& handle, std::vector<c10::IValue>&
     for (c10::IValue& argument : arguments) argument = without_taint(argument);
   }
   std::copy(arguments.begin(), arguments.end(), first);
-  double seconds = 0;
-  const auto call = [&] { handle.callBoxed(stack); };
-  if (options_.timer) {
-    seconds = options_.timer(call);
-  } else {
-    call();
-  }
+  handle.callBoxed(stack);
   const std::vector<c10::IValue> returned(stack.end() - static_cast<std::ptrdiff_t>(schema.returns().size()),
                                           stack.end());
   const std::vector<CallResult> results = results_of(schema, arguments, returned);
@@ -133,7 +135,7 @@ void TaintMode::run(const c10::OperatorHandle& handle, std::vector<c10::IValue>&
   if (listener_ == nullptr) return;
   std::vector<at::Tensor> tensors;
   for (const CallResult& result : results) tensors.push_back(result.tensor);
-  listener_->on_operator({record, handle, arguments, tensors, seconds});
+  listener_->on_operator({record, handle, arguments, tensors});
 }
 
 }  // namespace dooly::profiling

@@ -50,27 +50,38 @@ double seconds_of(const Trace& trace, std::size_t module) {
   return sum;
 }
 
-FoldedModule fold_module(const Trace& trace, std::size_t module, Digests& digests) {
+/// `equals` are folded into one; `all` are those of equal parents too: steps of the same place are equal.
+FoldedModule fold_modules(const Trace& trace, const std::vector<std::size_t>& equals,
+                          const std::vector<std::size_t>& all, Digests& digests) {
   FoldedModule folded;
-  folded.module = module;
-  folded.equals = {module};
-  folded.seconds = seconds_of(trace, module);
+  folded.module = equals.front();
+  folded.equals = equals;
+  for (const std::size_t module : all) folded.seconds += seconds_of(trace, module);
   std::map<std::string, std::size_t> known;
-  for (const TracedModule::Step& step : trace.modules[module].steps) {
-    if (!step.is_module) {
-      folded.steps.push_back({false, step.index});
+  std::vector<std::vector<std::size_t>> places;  // of each folded child, among the steps
+  const std::vector<TracedModule::Step>& steps = trace.modules[folded.module].steps;
+  for (std::size_t place = 0; place < steps.size(); ++place) {
+    if (!steps[place].is_module) {
+      double seconds = 0;
+      for (const std::size_t module : all) seconds += trace.operators[trace.modules[module].steps[place].index].seconds;
+      folded.steps.push_back({false, steps[place].index, seconds});
       continue;
     }
-    const std::string key = numbered(trace.modules[step.index].name).first + "/" + digests.of(step.index);
-    const auto [entry, fresh] = known.emplace(key, folded.modules.size());
+    const std::size_t child = steps[place].index;
+    const std::string key = numbered(trace.modules[child].name).first + "/" + digests.of(child);
+    const auto [entry, fresh] = known.emplace(key, places.size());
     if (fresh) {
-      folded.steps.push_back({true, folded.modules.size()});
-      folded.modules.push_back(fold_module(trace, step.index, digests));
-    } else {
-      FoldedModule& first = folded.modules[entry->second];
-      first.equals.push_back(step.index);
-      first.seconds += seconds_of(trace, step.index);
+      folded.steps.push_back({true, places.size(), 0});
+      places.emplace_back();
     }
+    places[entry->second].push_back(place);
+  }
+  for (const std::vector<std::size_t>& child_places : places) {
+    std::vector<std::size_t> own, others;
+    for (const std::size_t place : child_places) own.push_back(steps[place].index);
+    for (const std::size_t module : all)
+      for (const std::size_t place : child_places) others.push_back(trace.modules[module].steps[place].index);
+    folded.modules.push_back(fold_modules(trace, own, others, digests));
   }
   return folded;
 }
@@ -79,7 +90,7 @@ FoldedModule fold_module(const Trace& trace, std::size_t module, Digests& digest
 
 FoldedModule fold(const Trace& trace) {
   Digests digests(trace);
-  return fold_module(trace, 0, digests);
+  return fold_modules(trace, {0}, {0}, digests);
 }
 
 std::string folded_name(const Trace& trace, const FoldedModule& module) {

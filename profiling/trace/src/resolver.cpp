@@ -165,18 +165,27 @@ std::string resolution_text(const Trace& trace, const Resolution& resolution) {
   const double total = resolution.total_seconds;
   std::string text = fmt::format("coverage {:.1f} %", 100 * resolution.coverage);
   if (total > 0) {
-    text += fmt::format(" ({:.6f} s of {:.6f} s), in modules {:.1f} %", resolution.attributed_seconds, total,
-                        100 * resolution.above_operator_seconds / total);
+    text += fmt::format(" ({:.6f} s of {:.6f} s), in units above operator level {:.1f} %",
+                        resolution.attributed_seconds, total, 100 * resolution.above_operator_seconds / total);
   }
   text += "\n";
   std::map<std::string, double> missing;
   const auto add = [&](const std::vector<std::size_t>& operators, const char* why) {
     for (const std::size_t op : operators) {
-      missing[fmt::format("{} ({})", trace.operators[op].record.name, why)] += trace.operators[op].seconds;
+      std::string what = fmt::format("{} ({})", trace.operators[op].record.name, why);
+      for (const std::string& kernel : trace.operators[op].kernels) what += " " + kernel;
+      missing[what] += trace.operators[op].seconds;
     }
   };
   add(resolution.unresolved, "does not run alone");
   add(resolution.nameless, "no operator key");
+  double inside = 0;
+  for (const TracedOperator& op : trace.operators) inside += op.seconds;
+  for (const auto& [kernel, seconds] : trace.outside) {
+    missing[fmt::format("{} (launched by no operator)", kernel)] += seconds;
+    inside += seconds;
+  }
+  if (total > inside) missing["the host between operators"] += total - inside;
   for (const ResolvedUnit& unit : resolution.units) {
     const std::string& path = trace.modules[unit.module].path;
     if (unit.too_large) missing[fmt::format("{} (more than one block: {})", path, unit.why)] += unit.seconds;

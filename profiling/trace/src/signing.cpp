@@ -27,6 +27,7 @@ struct SigningState {
   std::size_t op = 0;  ///< the call that is signed
   std::optional<QueryNorm> query_norm;
   std::optional<std::size_t> widened_logits;  ///< a conversion whose result a choice may follow
+  std::optional<std::size_t> selected_rows;   ///< the copy of the rows that a token is chosen for
   std::vector<std::size_t> extra;             ///< earlier calls that belong to the key
   std::string family;                         ///< attention has no default
 };
@@ -200,8 +201,23 @@ std::optional<OperatorKey> collective(const CallReader& call, SigningState&) {
 constexpr char kAllReduce[] = "all_reduce";
 constexpr char kAllGather[] = "all_gather";
 
-std::optional<OperatorKey> greedy_sample(const CallReader& call, SigningState&) {
+/// The step copies the rows whose logits are wanted: the sampler's first part.
+std::optional<OperatorKey> select_rows(const CallReader& call, SigningState& state) {
+  call.check_rows("self");
+  call.check_rows("index");
+  if (state.selected_rows) return std::nullopt;  // a second selection is nobody's
+  state.selected_rows = state.op;
+  return OperatorKey{};
+}
+
+void take_selected_rows(SigningState& state) {
+  if (state.selected_rows) state.extra.push_back(*state.selected_rows);
+  state.selected_rows.reset();
+}
+
+std::optional<OperatorKey> greedy_sample(const CallReader& call, SigningState& state) {
   call.check_rows("logits");
+  take_selected_rows(state);
   return oracle::sample_key(call.dtype("logits"), call.model_size("logits", 1));
 }
 
@@ -209,8 +225,9 @@ std::optional<OperatorKey> greedy_sample(const CallReader& call, SigningState&) 
 std::optional<OperatorKey> arg_max(const CallReader& call, SigningState& state) {
   call.check_rows("self");
   std::string dtype = call.dtype("self");
+  take_selected_rows(state);
   if (state.widened_logits) {
-    state.extra = {*state.widened_logits};
+    state.extra.push_back(*state.widened_logits);
     dtype = CallReader(state.trace.operators[*state.widened_logits].record).dtype("self");
   }
   return oracle::sample_key(dtype, call.model_size("self", 1));
@@ -242,12 +259,13 @@ constexpr std::array kRows{
     SignRow{"dooly::paged_attention", attention},
     SignRow{"_vllm_fa3_C::fwd _vllm_fa2_C::varlen_fwd", flash_attention},
     SignRow{"dooly::topk_softmax _moe_C::topk_softmax", routing},
-    SignRow{"dooly::fused_experts", experts},
+    SignRow{"dooly::fused_experts dooly::triton_fused_experts", experts},
     SignRow{"dooly::add_terms", add_terms},
     SignRow{"dooly::soft_cap", elementwise<kSoftCap>},
     SignRow{"dooly::sigmoid_mul", elementwise<kSigmoidMul>},
     SignRow{"dooly::all_reduce_", collective<kAllReduce>},
     SignRow{"dooly::all_gather", collective<kAllGather>},
+    SignRow{"aten::index_select", select_rows},
     SignRow{"dooly::greedy_sample", greedy_sample},
     SignRow{"aten::argmax", arg_max},
 };
@@ -282,18 +300,20 @@ FamilyNames plan_families(const oracle::ModelConfig& config, std::string_view at
                           std::uint32_t tensor_parallel) {
   constexpr std::uint32_t kWidestFa3Head = 256;  // beyond, the engine takes FlashAttention 4
   const bool wide = attention == "fa3" && config.layers.front().attention.head_dim > kWidestFa3Head;
+  const bool torch = attention == "torch";
   const bool custom = tensor_parallel <= 8 && tensor_parallel % 2 == 0;
   return [=, backend = std::string(attention), unit_offset = config.unit_offset_norm](std::string_view kind) {
     if (kind == "attention") return wide ? std::string("fa4") : backend;
-    if (kind == "rms_norm" && unit_offset) return std::string("inductor");
+    if (kind == "rms_norm" && unit_offset && !torch) return std::string("inductor");
     if (kind == "all_reduce" && custom) return std::string("vllm-custom");
+    if (torch && kind != "all_reduce" && kind != "all_gather") return std::string("torch");
     return std::string();
   };
 }
 
 SignedTrace sign(const Trace& trace, const FamilyNames& families) {
   SignedTrace result;
-  SigningState state{trace, 0, {}, {}, {}, families("attention")};
+  SigningState state{trace, 0, {}, {}, {}, {}, families("attention")};
   for (state.op = 0; state.op < trace.operators.size(); ++state.op) {
     const OperatorRecord& record = trace.operators[state.op].record;
     const SignRow* row = find_row(record.name);
@@ -308,7 +328,8 @@ SignedTrace sign(const Trace& trace, const FamilyNames& families) {
     }
     state.extra.clear();
     auto key = row->key(CallReader(record), state);
-    if (!key || key->kind.empty()) continue;  // a half whose other half follows
+    if (!key) result.unsigned_.push_back(state.op);
+    if (!key || key->kind.empty()) continue;  // a part, the rest of which follows
     if (const std::string family = families(key->kind); !family.empty()) key->family = family;
     SignedOperation& operation = result.operations.emplace_back();
     operation.signature = oracle::signature_of(*key);
@@ -319,6 +340,7 @@ SignedTrace sign(const Trace& trace, const FamilyNames& families) {
     state.widened_logits.reset();
   }
   if (state.query_norm) result.unsigned_.push_back(state.query_norm->op);
+  if (state.selected_rows) result.unsigned_.push_back(*state.selected_rows);
   return result;
 }
 

@@ -2,14 +2,23 @@
 
 #include <fmt/format.h>
 
+#include <functional>
+
 namespace dooly::profiling {
 
 namespace {
 
-void find_unlabelled(const TensorRecord& tensor, const std::string& what, std::vector<std::string>& found) {
-  for (std::size_t i = 0; i < tensor.dims.size(); ++i) {
-    if (!tensor.dims[i].label) found.push_back(fmt::format("{} dimension {} of size {}", what, i, tensor.dims[i].size));
+using Visit = std::function<void(const TensorRecord& tensor, const std::string& what)>;
+
+/// Operands and results of one call.
+void each_tensor(const OperatorRecord& record, const Visit& visit) {
+  for (const Argument& argument : record.arguments) {
+    if (const auto* tensor = std::get_if<TensorRecord>(&argument.value)) visit(*tensor, argument.name);
+    if (const auto* list = std::get_if<std::vector<TensorRecord>>(&argument.value)) {
+      for (const TensorRecord& tensor : *list) visit(tensor, argument.name);
+    }
   }
+  for (std::size_t i = 0; i < record.outputs.size(); ++i) visit(record.outputs[i], fmt::format("result {}", i));
 }
 
 }  // namespace
@@ -17,22 +26,24 @@ void find_unlabelled(const TensorRecord& tensor, const std::string& what, std::v
 std::vector<std::string> unlabelled_dims(const Trace& trace) {
   std::vector<std::string> found;
   for (const TracedOperator& op : trace.operators) {
-    const std::size_t before = found.size();
-    for (const Argument& argument : op.record.arguments) {
-      const std::string what = fmt::format("{} {}", op.record.name, argument.name);
-      if (const auto* tensor = std::get_if<TensorRecord>(&argument.value)) find_unlabelled(*tensor, what, found);
-      if (const auto* list = std::get_if<std::vector<TensorRecord>>(&argument.value)) {
-        for (const TensorRecord& tensor : *list) find_unlabelled(tensor, what, found);
+    const std::string place = op.module == 0 ? std::string() : " in " + trace.modules[op.module].path;
+    each_tensor(op.record, [&](const TensorRecord& tensor, const std::string& what) {
+      for (std::size_t i = 0; i < tensor.dims.size(); ++i) {
+        if (tensor.dims[i].label) continue;
+        found.push_back(
+            fmt::format("{} {} dimension {} of size {}{}", op.record.name, what, i, tensor.dims[i].size, place));
       }
-    }
-    for (std::size_t i = 0; i < op.record.outputs.size(); ++i) {
-      find_unlabelled(op.record.outputs[i], fmt::format("{} result {}", op.record.name, i), found);
-    }
-    for (std::size_t i = before; i < found.size(); ++i) {
-      if (op.module != 0) found[i] += " in " + trace.modules[op.module].path;
-    }
+    });
   }
   return found;
+}
+
+std::size_t count_dims(const Trace& trace) {
+  std::size_t count = 0;
+  for (const TracedOperator& op : trace.operators) {
+    each_tensor(op.record, [&](const TensorRecord& tensor, const std::string&) { count += tensor.dims.size(); });
+  }
+  return count;
 }
 
 }  // namespace dooly::profiling

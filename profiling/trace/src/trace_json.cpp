@@ -57,6 +57,7 @@ json operator_json(const TracedOperator& op) {
   json out = {{"operator", op.record.name}, {"arguments", std::move(arguments)}, {"results", std::move(results)}};
   if (!op.record.overload.empty()) out["overload"] = op.record.overload;
   if (op.seconds > 0) out["seconds"] = op.seconds;
+  if (!op.kernels.empty()) out["kernels"] = op.kernels;
   return out;
 }
 
@@ -78,11 +79,12 @@ std::string trace_json(const Trace& trace) {
   for (const Concretisation& entry : trace.concretisations) {
     decisions.push_back({{"what", entry.what}, {"result", entry.result}});
   }
-  const json out = {{"symbols", trace.binding},
-                    {"concretisations", std::move(decisions)},
-                    {"unlabelled", unlabelled_dims(trace)},
-                    {"seconds", trace.seconds},
-                    {"trace", module_json(trace, fold(trace))}};
+  json out = {{"symbols", trace.binding},
+              {"concretisations", std::move(decisions)},
+              {"unlabelled", unlabelled_dims(trace)},
+              {"seconds", trace.seconds},
+              {"trace", module_json(trace, fold(trace))}};
+  if (!trace.outside.empty()) out["outside"] = trace.outside;
   return out.dump(1) + "\n";
 }
 

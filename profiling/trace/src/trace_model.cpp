@@ -2,6 +2,8 @@
 
 #include "meta_operators.hpp"
 
+#include "profiling_kernels/profiling_error.hpp"
+
 #include <c10/core/InferenceMode.h>
 #include <fmt/format.h>
 
@@ -87,6 +89,20 @@ std::size_t group_count(const oracle::ModelConfig& config, const TraceSettings& 
   return groups;
 }
 
+/// The recorded pass and the timed ones are of one batch, so their operators are the same.
+void add_times(Trace& trace, PassTimes times) {
+  if (times.operators.size() != trace.operators.size()) {
+    throw ProfilingError(fmt::format("the traced pass calls {} operators, the timed ones {}", trace.operators.size(),
+                                     times.operators.size()));
+  }
+  for (std::size_t i = 0; i < trace.operators.size(); ++i) {
+    trace.operators[i].seconds = times.operators[i].seconds;
+    trace.operators[i].kernels = std::move(times.operators[i].kernels);
+  }
+  trace.seconds = times.seconds;
+  trace.outside = std::move(times.outside);
+}
+
 }  // namespace
 
 std::vector<TraceRequest> prefill_batch() { return {{7, 0, true}, {23, 0, true}, {11, 16, false}}; }
@@ -109,7 +125,7 @@ Trace trace_model(const oracle::ModelConfig& config, const ModelNumbers& numbers
   ModelSettings model_settings;
   model_settings.dtype = settings.dtype;
   model_settings.device = settings.device;
-  model_settings.weights = ModelSettings::Weights::kZero;
+  if (settings.clock == nullptr) model_settings.weights = ModelSettings::Weights::kZero;
   const Model model(config, numbers, model_settings, dims, kernels);
   KvTensors cache = model.make_cache();
   StepSettings step;
@@ -118,22 +134,11 @@ Trace trace_model(const oracle::ModelConfig& config, const ModelNumbers& numbers
   step.device = settings.device;
   const StepInputs inputs = make_step_inputs(sequences, step, tainted_sizes(sizes_of(sequences), tracer));
 
-  if (!settings.tracer.timer) {
-    tracer.start_recording();
-    (void)model.step(inputs, cache);
-    return tracer.finish();
-  }
-  const auto unseen_step = [&] {
-    const Untraced unseen;
-    (void)model.step(inputs, cache);
-  };
-  unseen_step();  // warms up
   tracer.start_recording();
   (void)model.step(inputs, cache);
   Trace trace = tracer.finish();
-  trace.seconds = settings.tracer.timer(unseen_step);
-  constexpr int kMore = 4;  // whatever else the machine does only adds
-  for (int i = 0; i < kMore; ++i) trace.seconds = std::min(trace.seconds, settings.tracer.timer(unseen_step));
+  if (settings.clock != nullptr)
+    add_times(trace, time_passes(*settings.clock, [&] { (void)model.step(inputs, cache); }));
   return trace;
 }
 

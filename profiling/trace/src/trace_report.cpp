@@ -1,36 +1,55 @@
 #include "profiling_trace/trace_report.hpp"
 
+#include "profiling_kernels/cuda.hpp"
 #include "profiling_kernels/profiling_error.hpp"
 #include "profiling_trace/module_tree.hpp"
 #include "profiling_trace/pass_check.hpp"
+#include "profiling_trace/pass_clock.hpp"
 #include "profiling_trace/resolver.hpp"
 #include "profiling_trace/signing.hpp"
 #include "profiling_trace/trace_model.hpp"
 
+#include "oracle/model_table.hpp"
 #include "oracle/step_plan.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
-#include <chrono>
+#include <filesystem>
 #include <map>
-#include <optional>
 #include <utility>
 
 namespace dooly::profiling {
 
 namespace {
 
-double timed(const std::function<void()>& run) {
-  const auto start = std::chrono::steady_clock::now();
-  run();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
 at::ScalarType scalar_type_of(const std::string& dtype) {
   if (dtype == "bfloat16") return at::kBFloat16;
   if (dtype == "float16") return at::kHalf;
   if (dtype == "float32") return at::kFloat;
-  throw ProfilingError(fmt::format("dtype '{}': allowed: bfloat16, float16, float32", dtype));
+  throw ProfilingError(fmt::format("dtype '{}': allowed: auto, bfloat16, float16, float32", dtype));
+}
+
+/// Shipped models come without the constants that shapes do not need.
+ModelFile model_of(const TraceRequestOptions& options) {
+  std::error_code ignored;
+  const bool is_path = !oracle::is_shipped_model(options.config) && std::filesystem::exists(options.config, ignored);
+  ModelFile file = is_path ? load_model(options.config) : ModelFile{oracle::find_model(options.config), {}};
+  if (options.layers > file.config.layers.size()) {
+    throw ProfilingError(
+        fmt::format("layers {}: model {} has {}", options.layers, file.config.name, file.config.layers.size()));
+  }
+  if (options.layers > 0)
+    file.config.layers.erase(file.config.layers.begin() + options.layers, file.config.layers.end());
+  return file;
+}
+
+std::unique_ptr<Kernels> kernels_of(const TraceRequestOptions& options) {
+  if (options.kernels.empty()) return make_torch_kernels();
+  if (options.device != "cuda") {
+    throw ProfilingError(fmt::format("kernels of '{}': need device cuda, not {}", options.kernels, options.device));
+  }
+  return make_vllm_kernels(options.kernels, options.backend);
 }
 
 /// Canonical key -> how often in a step.
@@ -38,38 +57,70 @@ using Counts = std::map<std::string, int>;
 
 class Report {
  public:
-  explicit Report(const TraceRequestOptions& options) : options_(options), file_(load_model(options.config)) {
-    settings_.dtype = scalar_type_of(options.dtype);
+  explicit Report(const TraceRequestOptions& options) : options_(options), file_(model_of(options)) {
+    plan_.backend = options.backend;
+    plan_.dtype = options.dtype;
+    plan_.tensor_parallel = options.tensor_parallel;
+    plan_.block_size = options.block_size;
     settings_.tensor_parallel = options.tensor_parallel;
     settings_.block_size = options.block_size;
-    if (options.run) {
-      settings_.device = c10::DeviceType::CPU;
-      settings_.tracer.timer = timed;
-    }
+    settings_.tracer.config_taint = options.ablation != Ablation::kConfig;
+    settings_.tracer.mapping_rules = options.ablation != Ablation::kRules;
+    choose_device();
   }
 
   TraceReport make() {
+    step_plan_ = oracle::make_plan(file_.config, plan_);
+    settings_.dtype = scalar_type_of(step_plan_.dtype);
+    if (options_.ablation != Ablation::kNone) clock_.reset();
+    settings_.clock = clock_.get();
     const Trace trace = pass(prefill_batch());
-    const SignedTrace keys = sign(trace, plan_families(file_.config, options_.backend, options_.tensor_parallel));
+    settings_.clock = nullptr;
     report_.text = trace_text(trace);
-    report_.json = trace_json(trace);
     report_.unlabelled = unlabelled_dims(trace);
-    add_operations(keys);
-    settings_.tracer.timer = nullptr;
-    check(trace, pass(decode_batch()), "decode");
-    check(trace, pass(mixed_batch()), "mixed");
-    if (options_.run) {
-      const Resolution resolution = resolve(trace, keys, replay_runner(trace));
-      report_.coverage = resolution.coverage;
-      report_.text += resolution_text(trace, resolution);
-    }
+    report_.dims = count_dims(trace);
+    json_ = nlohmann::json::parse(trace_json(trace));
+    // Without labels there is nothing to sign and to compare.
+    if (options_.ablation == Ablation::kNone && report_.unlabelled.empty()) compare(trace);
+    report_.text += fmt::format("{} of {} dimensions are unlabelled\n", report_.unlabelled.size(), report_.dims);
+    report_.json = json_.dump(1) + "\n";
     return std::move(report_);
   }
 
  private:
+  void choose_device() {
+    if (options_.device == "cpu") {
+      settings_.device = c10::DeviceType::CPU;
+      clock_ = make_cpu_clock();
+    } else if (options_.device == "cuda") {
+      load_cuda();
+      settings_.device = c10::Device(c10::DeviceType::CUDA, 0);
+      clock_ = make_cuda_clock();
+    } else if (options_.device != "meta") {
+      throw ProfilingError(fmt::format("device '{}': allowed: meta, cpu, cuda", options_.device));
+    }
+    kernels_ = kernels_of(options_);
+  }
+
   Trace pass(std::vector<TraceRequest> batch) {
     settings_.batch = std::move(batch);
     return trace_model(file_.config, file_.numbers, *kernels_, settings_);
+  }
+
+  void compare(const Trace& trace) {
+    const SignedTrace keys = sign(trace, plan_families(file_.config, options_.backend, options_.tensor_parallel));
+    add_operations(keys);
+    check(trace, pass(decode_batch()), "decode");
+    check(trace, pass(mixed_batch()), "mixed");
+    if (clock_ == nullptr) return;
+    const Resolution resolution = resolve(trace, keys, replay_runner(trace));
+    report_.coverage = resolution.coverage;
+    if (resolution.total_seconds > 0) {
+      report_.above_operator = resolution.above_operator_seconds / resolution.total_seconds;
+    }
+    json_["coverage"] = resolution.coverage;
+    json_["above_operator"] = report_.above_operator;
+    report_.text += resolution_text(trace, resolution);
   }
 
   void add_operations(const SignedTrace& keys) {
@@ -82,17 +133,14 @@ class Report {
     report_.text += "operations of the step:\n";
     for (const auto& [key, signature] : order) {
       report_.text += fmt::format("  {:.12} {:4} times {}\n", signature, counts[key], key);
+      json_["operations"].push_back(
+          {{"signature", signature}, {"times", counts[key]}, {"key", nlohmann::json::parse(key)}});
     }
     compare_with_plan(std::move(counts));
   }
 
   void compare_with_plan(Counts counts) {
-    oracle::PlanSettings plan;
-    plan.backend = options_.backend;
-    plan.dtype = options_.dtype;
-    plan.tensor_parallel = options_.tensor_parallel;
-    plan.block_size = options_.block_size;
-    for (const oracle::PlanEntry& entry : oracle::make_plan(file_.config, plan).entries) {
+    for (const oracle::PlanEntry& entry : step_plan_.entries) {
       counts[oracle::canonical_json(entry.key)] -= static_cast<int>(entry.count);
     }
     for (const auto& [key, more] : counts) {
@@ -101,6 +149,7 @@ class Report {
             fmt::format("{} {} times {} than planned", key, std::abs(more), more > 0 ? "more" : "less"));
       }
     }
+    json_["not_planned"] = report_.not_planned;
     report_.text += report_.not_planned.empty() ? "equal to the step plan\n" : "not equal to the step plan:\n";
     for (const std::string& line : report_.not_planned) report_.text += "  " + line + "\n";
   }
@@ -115,12 +164,21 @@ class Report {
     for (const std::string& line : found.branches) report_.text += "  branch: " + line + "\n";
     report_.contradictions.insert(report_.contradictions.end(), found.contradictions.begin(),
                                   found.contradictions.end());
+    json_["passes"].push_back({{"pass", name},
+                               {"request_dims", found.request_dims},
+                               {"model_dims", found.model_dims},
+                               {"contradictions", found.contradictions},
+                               {"branches", found.branches}});
   }
 
   const TraceRequestOptions& options_;
   ModelFile file_;
-  std::unique_ptr<Kernels> kernels_ = make_torch_kernels();
+  oracle::PlanSettings plan_;
+  oracle::StepPlan step_plan_;
+  std::unique_ptr<PassClock> clock_;
+  std::unique_ptr<Kernels> kernels_;
   TraceSettings settings_;
+  nlohmann::json json_;
   TraceReport report_;
 };
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <map>
+#include <algorithm>
 
 namespace dooly::profiling {
 
@@ -46,6 +46,7 @@ class Printer {
  public:
   explicit Printer(const Trace& trace) : trace_(trace) {
     for (const TracedOperator& op : trace.operators) total_ += op.seconds;
+    total_ = std::max(total_, trace.seconds);
   }
 
   std::string print() {
@@ -70,7 +71,8 @@ class Printer {
     for (const FoldedModule::Step& step : module.steps) {
       if (!step.is_module) {
         const TracedOperator& op = trace_.operators[step.index];
-        text_ += fmt::format("{}{}{}\n", indent, operator_text(op.record), share(op.seconds));
+        text_ += fmt::format("{}{}{}\n", indent, operator_text(op.record), share(step.seconds));
+        for (const std::string& kernel : op.kernels) text_ += fmt::format("{}  kernel {}\n", indent, kernel);
         continue;
       }
       const FoldedModule& child = module.modules[step.index];

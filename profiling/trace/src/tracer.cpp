@@ -20,7 +20,7 @@ Tracer::Tracer(TracerOptions options)
     : config_taint_(options.config_taint),
       replays_(std::make_unique<ReplayRecorder>()),
       listener_before_(std::exchange(module_listener, this)),
-      mode_({}, this, {.mapping_rules = options.mapping_rules, .timer = std::move(options.timer)}) {}
+      mode_({}, this, {.mapping_rules = options.mapping_rules}) {}
 
 Tracer::~Tracer() { module_listener = listener_before_; }
 
@@ -47,7 +47,7 @@ void Tracer::on_operator(const ObservedCall& call) {
   if (!recording_) return;
   const std::size_t index = trace_.operators.size();
   trace_.modules[module_].steps.push_back({false, index});
-  trace_.operators.push_back({call.record, module_, call.seconds, nullptr});
+  trace_.operators.push_back({call.record, module_, 0, {}, nullptr});
   label_late(call);
   trace_.operators.back().replay = replays_->record(call, index);
 }

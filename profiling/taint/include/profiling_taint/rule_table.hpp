@@ -19,7 +19,8 @@ struct RuleRow {
   std::string_view rule;       ///< what it is called in messages and in the documentation
   std::vector<Labels> (*apply)(const RuleCall& call);
   std::string_view parameter = {};  ///< what `apply` needs to know of the group: names of arguments, mostly
-  bool preserving = false;          ///< results have the shape of an operand: the default would do as well
+  /// In the ablation too: labels begin here, or results have the shape of an operand and the default would do as well.
+  bool stays = false;
 };
 
 /// The table. In-place and out variants are found under the plain name (`add_`, `add.out` under `add`).

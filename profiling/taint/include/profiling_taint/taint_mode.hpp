@@ -14,13 +14,12 @@
 namespace dooly::profiling {
 
 /// A call that has run, its results labelled. `arguments`: as the operator got them, tainted integers replaced by their
-/// values. `results`: in the order of record.outputs. `seconds`: by the mode's timer.
+/// values. `results`: in the order of record.outputs.
 struct ObservedCall {
   const OperatorRecord& record;
   const c10::OperatorHandle& handle;
   const std::vector<c10::IValue>& arguments;
   const std::vector<at::Tensor>& results;
-  double seconds = 0;
 };
 
 class OperatorListener {
@@ -31,8 +30,6 @@ class OperatorListener {
 
 struct TaintOptions {
   bool mapping_rules = true;  ///< false: the ablation of label_outputs()
-  /// Runs a call and says how long it took; empty: calls run, and take 0 s.
-  std::function<double(const std::function<void()>&)> timer;
 };
 
 /// While it lives, every operator that this thread calls through LibTorch's dispatcher, custom libraries included, is
@@ -67,14 +64,21 @@ class TaintMode {
   std::unique_ptr<Guard> guard_;
 };
 
+/// Runs one operator call, and what else it likes before and after.
+using AroundCall = std::function<void(const std::function<void()>& call)>;
+
 /// While it lives, operators of this thread pass unseen: they run, with plain integers for tainted ones, and nobody
-/// hears of them or labels their results.
+/// hears of them or labels their results. `around`, if given, runs each call that a mode would have seen.
 class Untraced {
  public:
-  Untraced();
+  explicit Untraced(AroundCall around = {});
   ~Untraced();
   Untraced(const Untraced&) = delete;
   Untraced& operator=(const Untraced&) = delete;
+
+ private:
+  AroundCall around_;
+  const AroundCall* before_;
 };
 
 }  // namespace dooly::profiling

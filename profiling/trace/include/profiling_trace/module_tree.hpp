@@ -13,11 +13,12 @@ namespace dooly::profiling {
 struct FoldedModule {
   std::size_t module = 0;           ///< of Trace::modules: the first of them
   std::vector<std::size_t> equals;  ///< all of them, in order
-  double seconds = 0;               ///< of the operators in all of them
+  double seconds = 0;               ///< of the operators in all of them, those of equal parents too
   /// Operators and folded modules, in order.
   struct Step {
     bool is_module = false;
     std::size_t index = 0;  ///< of Trace::operators or `modules`
+    double seconds = 0;     ///< of the operators that are folded into this one
   };
   std::vector<Step> steps;
   std::vector<FoldedModule> modules;

@@ -4,6 +4,7 @@
 #include "profiling_taint/tainted_int.hpp"
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,7 +16,8 @@ struct ReplayCall;  // replay.hpp: enough to run an operator again
 struct TracedOperator {
   OperatorRecord record;
   std::size_t module = 0;  ///< of Trace::modules: the innermost one open
-  double seconds = 0;      ///< 0 without a timer
+  double seconds = 0;      ///< 0 where nothing was timed
+  std::vector<std::string> kernels;  ///< symbols of what it launched on a GPU, if it was timed there
   std::shared_ptr<const ReplayCall> replay;
 };
 
@@ -39,10 +41,12 @@ struct Trace {
   std::vector<TracedOperator> operators;
   std::vector<TracedModule> modules{{}};  ///< [0] is the root, which holds what no module did
   std::vector<Concretisation> concretisations;
-  double seconds = 0;  ///< of the pass run untraced, the fastest of five, by the operators' clock; 0 without a timer
+  double seconds = 0;  ///< of the pass, by the operators' clock in the same runs; 0 where nothing was timed
+  std::map<std::string, double> outside;  ///< kernels that no operator launched, and their seconds
 };
 
 /// A dimension whose origin nobody knows: "aten::view result 0 dimension 1 of size 64 in model.layers.0".
 std::vector<std::string> unlabelled_dims(const Trace& trace);
+std::size_t count_dims(const Trace& trace);  ///< of operands and results, labelled or not
 
 }  // namespace dooly::profiling

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "profiling_engine/model.hpp"
+#include "profiling_trace/pass_clock.hpp"
 #include "profiling_trace/trace.hpp"
 #include "profiling_trace/tracer.hpp"
 
@@ -23,6 +24,7 @@ struct TraceSettings {
   std::uint32_t tensor_parallel = 1, block_size = 16;
   std::vector<TraceRequest> batch;
   TracerOptions tracer;
+  PassClock* clock = nullptr;  ///< times operators and pass, with random weights; null: nothing is timed
 };
 
 /// Batches of three kinds whose sizes all differ: prefill, decode, mixed.

@@ -1,34 +1,46 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace dooly::profiling {
 
+/// What is switched off to see what it is good for.
+enum class Ablation : std::uint8_t {
+  kNone,
+  kConfig,  ///< sizes of the model are plain integers
+  kRules    ///< dimension-mapping operators have no rules
+};
+
 struct TraceRequestOptions {
-  std::filesystem::path config;      ///< config.json, or the folder of one
-  std::string backend = "fa3";       ///< attention back end whose families the keys name
-  std::string dtype = "bfloat16";    ///< bfloat16, float16 or float32
+  std::string config;           ///< a shipped model, a config.json, or the folder of one
+  std::string backend = "fa3";  ///< attention back end whose families the keys name
+  std::string dtype = "auto";   ///< bfloat16, float16, float32, or the model's
   std::uint32_t tensor_parallel = 1, block_size = 16;
-  /// Runs on the CPU and times: share of time and coverage. Else the device `meta`: shapes alone, any size of model.
-  bool run = false;
+  /// `meta`: shapes alone, any size of model, no kernels and no times. `cpu`, `cuda`: runs with random weights and
+  /// times, so that there are shares and coverage.
+  std::string device = "meta";
+  std::string kernels;       ///< folder of the vLLM wheel's libraries (cuda); empty: LibTorch's own
+  std::uint32_t layers = 0;  ///< the first so many; 0: all
+  Ablation ablation = Ablation::kNone;
 };
 
 struct TraceReport {
-  std::string text;  ///< tree, operations with signatures, check of three passes, coverage if run
-  std::string json;  ///< trace_json()
+  std::string text;  ///< tree, operations with signatures, check of three passes, coverage where something ran
+  std::string json;  ///< trace_json(), and `operations`, `passes`, `not_planned`, `coverage`, `above_operator`
   std::vector<std::string> unlabelled;      ///< dimensions without origin
   std::vector<std::string> contradictions;  ///< between passes
   std::vector<std::string> not_planned;     ///< keys that the model's plan has not, or as often; and the other way
-  double coverage = 1;                      ///< if run
+  std::optional<double> coverage;           ///< where kernels ran
+  double above_operator = 0;                ///< share of the time in units larger than an operator
+  std::size_t dims = 0;                     ///< dimensions of operands and results, labelled or not
   bool is_proved() const { return unlabelled.empty() && contradictions.empty() && not_planned.empty(); }
 };
 
-/// Traces a prefill, a decode and a mixed pass of the model with LibTorch's kernels and compares them with each other
-/// and with the model's step plan. Throws OracleError, ProfilingError or TaintError.
+/// Traces a prefill, a decode and a mixed pass of the model and compares them with each other and with the model's step
+/// plan; of an ablation, one pass and no comparison. Throws OracleError, ProfilingError or TaintError.
 TraceReport report_trace(const TraceRequestOptions& options);
 
 }  // namespace dooly::profiling

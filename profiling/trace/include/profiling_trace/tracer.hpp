@@ -12,7 +12,6 @@ namespace dooly::profiling {
 struct TracerOptions {
   bool config_taint = true;   ///< false: sizes of the model stay plain (ablation)
   bool mapping_rules = true;  ///< false: no rules for dimension-mapping operators (ablation)
-  std::function<double(const std::function<void()>&)> timer;  ///< runs a call and says how long it took
 };
 
 /// Follows what this thread computes, from construction to finish(): operators with the module that called them and

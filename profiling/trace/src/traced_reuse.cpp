@@ -1,4 +1,4 @@
-#include "profiling_trace/reuse_table.hpp"
+#include "profiling_trace/traced_reuse.hpp"
 
 #include "profiling_trace/signing.hpp"
 #include "profiling_trace/trace_model.hpp"
@@ -29,11 +29,13 @@ std::optional<Trace> traced(const ModelFile& file, std::uint32_t ranks, Kernels&
   return std::nullopt;
 }
 
+bool is_collective(const oracle::OperatorKey& key) { return key.request_dims == std::vector<std::string>{"bytes"}; }
+
 }  // namespace
 
-ReuseTable reuse_table(const std::vector<std::filesystem::path>& configs, const std::vector<std::string>& backends,
-                       const std::vector<std::uint32_t>& tensor_parallel) {
-  ReuseTable table;
+TracedReuse traced_reuse(const std::vector<std::filesystem::path>& configs, const std::vector<std::string>& backends,
+                         const std::vector<std::uint32_t>& tensor_parallel) {
+  TracedReuse table;
   std::set<oracle::Signature> known;
   const auto kernels = make_torch_kernels();
   for (const std::filesystem::path& config : configs) {
@@ -50,7 +52,7 @@ ReuseTable reuse_table(const std::vector<std::filesystem::path>& configs, const 
       for (const std::string& backend : backends) {
         std::set<oracle::Signature> own;
         for (const SignedOperation& operation : sign(*trace, plan_families(file.config, backend, ranks)).operations) {
-          own.insert(operation.signature);
+          if (!is_collective(operation.key)) own.insert(operation.signature);
         }
         std::size_t fresh = 0;
         for (const oracle::Signature& signature : own) fresh += known.insert(signature).second ? 1 : 0;
@@ -63,9 +65,9 @@ ReuseTable reuse_table(const std::vector<std::filesystem::path>& configs, const 
   return table;
 }
 
-std::string reuse_text(const ReuseTable& table) {
+std::string reuse_text(const TracedReuse& table) {
   std::string text;
-  for (const ReuseTable::Row& row : table.rows) {
+  for (const TracedReuse::Row& row : table.rows) {
     text += fmt::format("{:<48} {:<10} tp {:<2} {:>3} signatures, {:>3} new\n", row.model, row.backend,
                         row.tensor_parallel, row.signatures, row.fresh);
   }
