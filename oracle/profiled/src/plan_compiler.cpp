@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <optional>
 #include <set>
 
 namespace dooly::oracle {
@@ -34,6 +36,24 @@ bool says_regime(const std::vector<SampleSet>& sets) {
     return set.key.kind == "linear" && std::any_of(set.samples.begin(), set.samples.end(),
                                                    [](const Sample& s) { return s.regime == ClockRegime::kUnknown; });
   });
+}
+
+/// Time at the sustained clock over that at the cool one, of the points that were measured at both; at least 1.
+template <typename Is>
+std::optional<double> slowdown_of(const std::vector<Sample>& samples, const Is& is_wanted) {
+  std::map<SamplePoint, double> cool;
+  for (const Sample& s : samples)
+    if (s.regime == ClockRegime::kCool && is_wanted(s)) cool[s.point] = s.median_s;
+  double sum = 0;
+  int pairs = 0;
+  for (const Sample& s : samples) {
+    const auto same = s.regime == ClockRegime::kSustained ? cool.find(s.point) : cool.end();
+    if (same == cool.end() || !(same->second > 0)) continue;
+    sum += s.median_s / same->second;
+    ++pairs;
+  }
+  if (pairs == 0) return std::nullopt;
+  return std::max(1.0, sum / pairs);
 }
 
 }  // namespace
@@ -125,8 +145,15 @@ void PlanCompiler::add_attention(const PlanEntry& entry) {
   Found found = find_attention(entry);
   const bool has_cool = std::any_of(found.samples.begin(), found.samples.end(),
                                     [](const Sample& s) { return s.regime != ClockRegime::kSustained; });
-  if (has_cool) std::erase_if(found.samples, [](const Sample& s) { return s.regime == ClockRegime::kSustained; });
-  const AttentionModel::Limits limits{settings_.max_num_seqs, double(1 << 20), settings_.clock};
+  AttentionModel::Limits limits{settings_.max_num_seqs, double(1 << 20), settings_.clock};
+  if (has_cool) {
+    constexpr std::size_t kChunks = 0;
+    const auto is_prefill = [](const Sample& s) { return s.point[kChunks] > 0; };
+    if (const auto slower = slowdown_of(found.samples, is_prefill)) answer.clock_slowdown = *slower;
+    if (const auto slower = slowdown_of(found.samples, std::not_fn(is_prefill)))
+      limits.clock.slowdown_decode_attention = *slower - 1;
+    std::erase_if(found.samples, [](const Sample& s) { return s.regime == ClockRegime::kSustained; });
+  }
   AttentionModel model(found.samples, attention_roofline(entry.key, gpu_, settings_.efficiency), limits);
   answer.source = found.source;
   answer.points = model.points();

@@ -72,13 +72,14 @@ class Builder {
   }
   /// Two lengths in one batch: one long among short ones, an eighth, a half.
   void ragged(std::vector<SamplePoint>& out) const {
-    const std::uint64_t longest = std::min<std::uint64_t>(limits_.max_context, 8192) - 1;
-    for (const std::uint64_t count : {std::uint64_t{16}, std::uint64_t{limits_.max_sequences / 2}}) {
-      if (count < 8 || count > limits_.max_sequences) continue;
-      for (const std::uint64_t many : {std::uint64_t{1}, count / 8, count / 2}) {
-        const std::uint64_t tokens = many * (longest + 1) + (count - many) * 512;
-        if (tokens <= limits_.max_kv_tokens) out.push_back({0, 0, 0, count, 511, many, longest});
-      }
+    const std::uint64_t half = limits_.max_sequences / 2;
+    for (const std::uint64_t count : Numbers{8, 16, 32, 64, 128, half}) {
+      if (count < 8 || count > half) continue;
+      for (const std::uint64_t few : Numbers{256, 1024})
+        for (const std::uint64_t most : Numbers{2048, 8192, 32768})
+          for (const std::uint64_t many : Numbers{1, count / 8, count / 2})
+            if (most <= limits_.max_context && many * most + (count - many) * few <= limits_.max_kv_tokens)
+              out.push_back({0, 0, 0, count, few - 1, many, most - 1});
     }
   }
 
@@ -107,9 +108,10 @@ AttentionPoints attention_points(AttentionPart part, const oracle::AttentionRoof
   switch (part) {
     case AttentionPart::kDecode:
       build.decodes(points.start, {1, 4, 16, 64}, {64, 1024, 8192});
-      build.decodes(
-          points.pool, {1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 160, 192, 256, 384, 512, 768, 1024},
-          {16, 64, 128, 256, 512, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 65536});
+      build.decodes(points.pool,
+                    {1, 2, 4, 8, 12, 16, 24, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256, 320, 384, 512, 768, 1024},
+                    {16,   64,   128,  256,  384,  512,   768,   1024,  1280,  1536,
+                     2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 65536});
       break;
     case AttentionPart::kPrefill: break;  // PrefillGrid
     case AttentionPart::kMixed:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
 namespace dooly::profiling {
 namespace {
@@ -10,7 +11,7 @@ namespace {
 using oracle::Sample;
 using oracle::SamplePoint;
 
-constexpr std::size_t kPerRound = 4;      // of one part
+constexpr std::size_t kPerRound = 8;      // of one part
 constexpr double kApart = 0.7;            // octaves between points of one round
 constexpr double kTail = 3;               // of ten left-out points nine stay below so many targets
 
@@ -154,6 +155,32 @@ AttentionRefiner::Verdict AttentionRefiner::judge(AttentionPart part, const std:
   return verdict;
 }
 
+/// The longest of what was measured cool, three of each: whole prompts, and decodes of as many tokens as a step has.
+std::vector<SamplePoint> AttentionRefiner::sustained_points(const std::vector<Sample>& samples) const {
+  constexpr std::size_t kEach = 3;
+  std::vector<std::pair<double, SamplePoint>> prompts, decodes;
+  std::set<SamplePoint> hot;
+  for (const Sample& sample : samples) {
+    if (sample.regime == oracle::ClockRegime::kSustained) {
+      hot.insert(sample.point);
+      continue;
+    }
+    if (!is_usable(sample)) continue;
+    const AttentionPart part = part_of(sample.point);
+    if (part == AttentionPart::kPrefill && sample.point[0] == 1 && sample.point[2] == 0)
+      prompts.emplace_back(sample.median_s, sample.point);
+    if (part == AttentionPart::kDecode && sample.point[3] >= 16 && sample.point[4] < 4096)
+      decodes.emplace_back(sample.median_s, sample.point);
+  }
+  std::vector<SamplePoint> chosen;
+  for (auto* list : {&prompts, &decodes}) {
+    std::sort(list->rbegin(), list->rend());
+    for (std::size_t i = 0; i < std::min(kEach, list->size()); ++i)
+      if (!hot.contains((*list)[i].second)) chosen.push_back((*list)[i].second);
+  }
+  return chosen;
+}
+
 Round AttentionRefiner::next(const std::vector<Sample>& samples) const {
   const Failures failures(samples);
   Round round;
@@ -177,6 +204,9 @@ Round AttentionRefiner::next(const std::vector<Sample>& samples) const {
     if (launches_together(operation_.key)) ask_for(AttentionPart::kMixed);
   }
   if (count > 0) round.fold_error = sum / static_cast<double>(count);
+  if (round.probes.empty() && settings_.both_regimes)
+    for (const SamplePoint& point : sustained_points(samples))
+      if (!failures.blocks(point)) round.probes.push_back({point, oracle::ClockRegime::kSustained});
   return round;
 }
 

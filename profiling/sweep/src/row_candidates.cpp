@@ -11,6 +11,7 @@ namespace {
 using Rows = std::vector<std::uint64_t>;
 
 constexpr std::uint64_t kTile = 128;
+constexpr std::uint64_t kSmallBatch = 64;  ///< up to here each captured size is measured
 
 /// `first`, `first` + `step`, ... up to `last`.
 Rows stepped(std::uint64_t first, std::uint64_t step, std::uint64_t last) {
@@ -68,6 +69,9 @@ RowCandidates::RowCandidates(const Operation& operation, const SweepLimits& limi
   if (in_tiles)  // one row more than whole tiles shows how high steps are; between powers of two they could hide
     for (const std::uint64_t row : {512u, 1024u, 2048u, 4096u})
       if (row * 3 / 2 <= largest_) start_.insert(start_.end(), {row, row + 1});
+  if (in_tiles)  // libraries choose another kernel for each of these sizes, not always a faster one
+    for (std::uint64_t row = 8; row <= std::min<std::uint64_t>(kSmallBatch, largest_); row += 8) always_.push_back(row);
+  start_.insert(start_.end(), always_.begin(), always_.end());
   std::sort(start_.begin(), start_.end());
   start_.erase(std::unique(start_.begin(), start_.end()), start_.end());
   for (std::size_t i = 0; i < std::min<std::size_t>(2, levels_.size()); ++i)

@@ -21,6 +21,8 @@ class RowCandidates {
   const std::vector<std::uint64_t>& start() const { return start_; }
   /// Those of the coarse levels, ascending.
   const std::vector<std::uint64_t>& coarse() const { return coarse_; }
+  /// Sizes of small batches, of matrix products each: measured whatever the curve looks like.
+  const std::vector<std::uint64_t>& always() const { return always_; }
   /// The best one strictly between: of the coarsest level that has one, the nearest to the geometric mean.
   std::optional<std::uint64_t> between(std::uint64_t low, std::uint64_t high) const;
 
@@ -28,7 +30,7 @@ class RowCandidates {
   void add_level(std::vector<std::uint64_t> level);
 
   std::uint64_t largest_ = 1;
-  std::vector<std::uint64_t> start_, coarse_;
+  std::vector<std::uint64_t> start_, coarse_, always_;
   std::vector<std::vector<std::uint64_t>> levels_;  // each ascending
 };
 

@@ -131,6 +131,9 @@ std::vector<std::uint64_t> RowRefiner::curve_rows(const Points& points, const st
     for (const std::uint64_t rows : start_rows(prior))
       if (!points.contains(rows)) missing.push_back(rows);
   }
+  for (const std::uint64_t rows : candidates_.always())
+    if (!points.contains(rows) && std::find(missing.begin(), missing.end(), rows) == missing.end())
+      missing.push_back(rows);
   std::map<std::uint64_t, double> left_out;
   for (auto point = points.begin(); point != points.end(); ++point) {
     const auto high = std::next(point);

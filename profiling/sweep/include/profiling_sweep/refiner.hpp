@@ -29,7 +29,7 @@ struct RefineSettings {
   double target = 0.03;        ///< error of left-out points at which to stop
   bool both_regimes = false;   ///< compute-bound operators also at the sustained clock
   std::vector<std::uint32_t> routings = {0, 1, 2};  ///< of experts, as in oracle/sample.hpp
-  std::uint32_t most_points = 56;  ///< of one curve, of one part of an attention operator
+  std::uint32_t most_points = 160;  ///< of one curve, of one part of an attention operator
 };
 
 /// Chooses points for one signature. It keeps no state: what comes next follows from the samples that are there, so a
