@@ -114,6 +114,29 @@ TEST(Profile, ABudgetEndsIt) {
   EXPECT_NE(result.out.find("budget is spent"), std::string::npos) << result.out;
 }
 
+TEST(Trace, PrintsWritesAndJudges) {
+  const Scratch scratch;
+  const std::string json = scratch.name("trace.json");
+  const ProcessResult good = dooly({"trace", "good", "--backend", "fa2", "--device", "cpu", "--json", json});
+  EXPECT_EQ(good.code, 0) << good.err;
+  EXPECT_EQ(good.out, "traced good for fa2 on cpu\n");
+  EXPECT_EQ(lines_with(json, "{}"), 1u);
+  const ProcessResult unlabelled = dooly({"trace", "unlabelled"});
+  EXPECT_EQ(unlabelled.code, 4);
+  EXPECT_NE(unlabelled.err.find("30 dimensions have no label"), std::string::npos) << unlabelled.err;
+  EXPECT_NE(unlabelled.err.find("and 10 more"), std::string::npos) << unlabelled.err;
+  EXPECT_EQ(dooly({"trace", "contradictory"}).code, 4);
+}
+
+TEST(Trace, LowCoverageFailsUnlessAllowed) {
+  const ProcessResult low = dooly({"trace", "low"});
+  EXPECT_EQ(low.code, 4);
+  EXPECT_NE(low.err.find("coverage is 90.0 %"), std::string::npos) << low.err;
+  const ProcessResult allowed = dooly({"trace", "low", "--allow-low-coverage"});
+  EXPECT_EQ(allowed.code, 0);
+  EXPECT_NE(allowed.err.find("coverage is 90.0 %"), std::string::npos) << allowed.err;
+}
+
 struct Mistake {
   std::vector<std::string> words;
   std::string message;
@@ -138,7 +161,8 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{{"model", kLlama, "--out", "f", "--backend", "fa9"}, "--backend: unknown back end, got 'fa9'"},
         Mistake{{"model", kLlama, "--out", "f", "--device", "fast", "--target", "3"}, "--target: must be a percentage"},
         Mistake{{"model", "no/such-model", "--dry-run"}, "no/such-model"},
-        Mistake{{"trace", "x"}, "dooly profile trace: not built yet in this version"}));
+        Mistake{{"trace", "x", "--backend", "fa9"}, "--backend: unknown back end, got 'fa9'"},
+        Mistake{{"trace", "x", "--tp", "0"}, "--tp"}, Mistake{{"trace", "x", "--ablate", "all"}, "--ablate"}));
 
 }  // namespace
 }  // namespace dooly::cli

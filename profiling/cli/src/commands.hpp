@@ -6,11 +6,11 @@
 namespace dooly::profiling {
 
 /// `dooly profile` with its commands, each in a file of its own.
-cli::Command profile_command(const Devices& devices, const ServeFunction& serve);
+cli::Command profile_command(const Devices& devices, const ServeFunction& serve, const TraceFunction& trace);
 
 cli::Command model_command(const Devices& devices);
 cli::Command comm_command();
-cli::Command trace_command();
+cli::Command trace_command(const TraceFunction& trace);
 cli::Command serve_command(const ServeFunction& serve);
 
 }  // namespace dooly::profiling

@@ -3,7 +3,10 @@
 #ifdef DOOLY_HAS_MEASURER
 #include "serve_model.hpp"
 
+#include "cli_error.hpp"
+#include "profiling_kernels/profiling_error.hpp"
 #include "profiling_measure/local_measurer.hpp"
+#include "profiling_taint/taint_error.hpp"
 #endif
 
 namespace dooly::profiling {
@@ -26,9 +29,22 @@ Devices devices() {
 }
 
 ServeFunction server() { return serve_model; }
+
+TraceReport trace(const TraceRequestOptions& options) {
+  try {
+    return report_trace(options);
+  } catch (const ProfilingError& error) {
+    throw cli::UsageError(error.what());
+  } catch (const TaintError& error) {
+    throw cli::CannotFinish(error.what());
+  }
+}
+
+TraceFunction tracer() { return trace; }
 #else
 Devices devices() { return {}; }  // plans alone
 ServeFunction server() { return {}; }
+TraceFunction tracer() { return {}; }
 #endif
 
 }  // namespace
@@ -36,5 +52,5 @@ ServeFunction server() { return {}; }
 
 int main(int argc, char** argv) {
   using namespace dooly::profiling;
-  return run_profile(argc, argv, devices(), server());
+  return run_profile(argc, argv, devices(), server(), tracer());
 }

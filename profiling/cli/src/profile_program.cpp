@@ -5,6 +5,7 @@
 #include "commands.hpp"
 #include "help.hpp"
 #include "oracle/oracle_error.hpp"
+#include "oracle_store/store_error.hpp"
 #include "profiling_sweep/sweep_error.hpp"
 #include "results/errors.hpp"
 
@@ -56,6 +57,8 @@ ExitCode told(const Terminal& terminal) {
     throw;
   } catch (const cli::UsageError& error) {
     return say(error, ExitCode::kRefused);
+  } catch (const store::StoreWriteFailed& error) {
+    return say(error, ExitCode::kUnfinished);
   } catch (const oracle::OracleError& error) {
     return say(error, ExitCode::kRefused);
   } catch (const SweepError& error) {
@@ -75,12 +78,13 @@ ExitCode told(const Terminal& terminal) {
 
 }  // namespace
 
-int run_profile(int argc, const char* const* argv, const Devices& devices, const ServeFunction& serve) {
+int run_profile(int argc, const char* const* argv, const Devices& devices, const ServeFunction& serve,
+                const TraceFunction& trace) {
   Globals globals;
   Terminal terminal;
   try {
     const std::vector<cli::OptionSpec> options = globals.specs();
-    const cli::Command profile = profile_command(devices, serve);
+    const cli::Command profile = profile_command(devices, serve, trace);
     // The user typed `dooly profile …`: messages and help say so.
     std::vector<const char*> words{"dooly", "profile"};
     words.insert(words.end(), argv + 1, argv + argc);
