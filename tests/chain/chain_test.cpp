@@ -112,6 +112,25 @@ TEST_P(Chain, TheServedRunAndItsPredictionDecideTheSame) {
   }
 }
 
+TEST_P(Chain, WhatCannotBeServedIsRefused) {
+  const std::string trace = scratch_.file("trace.csv",
+                                          "# dooly-trace 1\nid,arrival_s,prompt_tokens,output_tokens\n"
+                                          "0,0,900,300\n");
+  const std::string command =
+      "profile serve " + config() + " --workload " + trace + " --out " + scratch_.name("served") + " --quiet ";
+  const auto refusal = [&](const std::string& more) {
+    const ProcessResult done = run_words(command + more);
+    EXPECT_EQ(done.code, 2) << done.err;
+    return done.err;
+  };
+  EXPECT_EQ(refusal(""), "--num-gpu-blocks-override: needed, how many blocks the KV cache has\n");
+  EXPECT_EQ(refusal("--num-gpu-blocks-override 200"),
+            "request 0 of the workload (900 + 300 tokens, at 0 s): longer than the model length 1024\n");
+  scratch_.file("trace.csv", "# dooly-trace 1\nid,arrival_s,prompt_tokens,output_tokens\n0,0,9,3\n");
+  EXPECT_EQ(refusal("--num-gpu-blocks-override 200 --policy lifo"),
+            "--policy: unknown policy, got lifo; allowed: vllm-v1, static\n");
+}
+
 INSTANTIATE_TEST_SUITE_P(Models, Chain, testing::Values("llama", "moe"),
                          [](const auto& test) { return std::string(test.param); });
 

@@ -30,7 +30,6 @@ struct ServeJob {
   bool async_scheduling = true, prefix_caching = true;
   std::uint32_t workers = 0;  ///< closed loop of so many; 0: by arrival times
   std::uint64_t seed = 0;
-  std::function<void(std::size_t)> progress;  ///< after each request: how many have finished
 };
 
 /// What came of it.

@@ -5,9 +5,11 @@
 #include "profiling_engine/host_times.hpp"
 #include "profiling_engine/serve.hpp"
 #include "profiling_kernels/profiling_error.hpp"
+#include "schedulers/component_error.hpp"
 
 #include <algorithm>
 #include <limits>
+#include <string>
 
 namespace dooly::profiling {
 namespace {
@@ -35,7 +37,6 @@ ServeOptions options_of(const ServeJob& job) {
   options.block_size = job.block_size;
   options.workers = job.workers;
   options.seed = job.seed;
-  options.progress = job.progress;
   options.engine.max_num_batched_tokens = job.max_num_batched_tokens;
   options.engine.max_num_seqs = job.max_num_seqs;
   options.engine.max_model_len = job.max_model_len > 0 ? job.max_model_len : std::numeric_limits<std::uint32_t>::max();
@@ -76,6 +77,8 @@ ServeFigures serve_model(const ServeJob& job) {
     return figures_of(run);
   } catch (const ProfilingError& error) {
     throw cli::UsageError(error.what());
+  } catch (const schedulers::ComponentError& error) {
+    throw cli::UsageError(std::string("--policy: ") + error.what());
   }
 }
 
