@@ -7,6 +7,7 @@
 #include "verbs.hpp"
 
 #include "oracle/oracle_error.hpp"
+#include "oracle_store/store_error.hpp"
 #include "results/errors.hpp"
 #include "scenarios/load.hpp"
 #include "schedulers/component_error.hpp"
@@ -51,6 +52,16 @@ struct Globals {
   }
 };
 
+/// Whether a path was given that can never do, as against a machine that gave out in the middle.
+bool is_of_the_name(const std::system_error& error) {
+  for (const std::errc reason :
+       {std::errc::permission_denied, std::errc::operation_not_permitted, std::errc::too_many_symbolic_link_levels,
+        std::errc::filename_too_long, std::errc::not_a_directory, std::errc::is_a_directory,
+        std::errc::no_such_file_or_directory, std::errc::read_only_file_system})
+    if (error.code() == reason) return true;
+  return false;
+}
+
 /// Turns what was thrown into words and an exit status: the only place that does.
 ExitCode told(const Terminal& terminal) {
   const auto say = [&](const std::exception& error, ExitCode code) {
@@ -69,6 +80,8 @@ ExitCode told(const Terminal& terminal) {
     return say(error, ExitCode::kRefused);
   } catch (const schedulers::ComponentError& error) {
     return say(error, ExitCode::kRefused);
+  } catch (const store::StoreWriteFailed& error) {
+    return say(error, ExitCode::kUnfinished);
   } catch (const oracle::OracleError& error) {
     return say(error, ExitCode::kRefused);
   } catch (const results::OutputRefused& error) {
@@ -81,7 +94,7 @@ ExitCode told(const Terminal& terminal) {
     terminal.error("out of memory: the run needs more than this machine gives it");
     return ExitCode::kUnfinished;
   } catch (const std::system_error& error) {  // file systems among them
-    return say(error, ExitCode::kUnfinished);
+    return say(error, is_of_the_name(error) ? ExitCode::kRefused : ExitCode::kUnfinished);
   } catch (const std::exception& error) {
     terminal.error(std::string("internal check failed: ") + error.what() + "\nThis is a bug in dooly " +
                    sim::program_version() +

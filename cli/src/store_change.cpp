@@ -7,6 +7,7 @@
 #include "oracle_store/portable_file.hpp"
 #include "oracle_store/signature_store.hpp"
 #include "oracle_store/sources.hpp"
+#include "oracle_store/store_error.hpp"
 
 #include <charconv>
 
@@ -46,18 +47,32 @@ std::uint64_t write_directory(const StoreChange& change, store::Prefer prefer) {
   return written;
 }
 
-std::uint64_t write_file(const StoreChange& change, const Streams& streams, store::Prefer prefer) {
-  store::PortableWriter writer(change.target);
-  store::merge(
-      pointers(streams), prefer, [&](const store::Record& record, std::size_t) { writer.write(record); }, nothing);
-  return writer.finish();
+/// Not an empty directory, or one in which a writer was killed before its first record: those are filled.
+bool holds_records(const std::filesystem::path& target) {
+  if (!std::filesystem::is_directory(target)) return std::filesystem::exists(target);
+  if (!std::filesystem::exists(target / "CURRENT")) return false;  // if it is something else, the writer refuses it
+  try {
+    SignatureStore::open(target, SignatureStore::Mode::kRead);
+    return true;
+  } catch (const store::StoreUnfinished&) {
+    return false;
+  }
 }
 
 Streams open_all(const StoreChange& change) {
   Streams streams;
-  if (change.adds && std::filesystem::exists(change.target)) streams.push_back(opener_of(change.target)());
+  if (change.adds && holds_records(change.target)) streams.push_back(opener_of(change.target)());
   for (const RecordOpener& open : change.inputs) streams.push_back(open());
   return streams;
+}
+
+/// The writer comes first: from then on no other process changes the target, which may be an input, too.
+std::uint64_t write_file(const StoreChange& change, store::Prefer prefer) {
+  store::PortableWriter writer(change.target);
+  const Streams streams = open_all(change);
+  store::merge(
+      pointers(streams), prefer, [&](const store::Record& record, std::size_t) { writer.write(record); }, nothing);
+  return writer.finish();
 }
 
 }  // namespace
@@ -105,7 +120,7 @@ ExitCode carry_out(const StoreChange& change, Terminal& terminal) {
     return ExitCode::kJudgedBad;
   }
   const std::uint64_t written =
-      is_portable(change.target) ? write_file(change, open_all(change), prefer) : write_directory(change, prefer);
+      is_portable(change.target) ? write_file(change, prefer) : write_directory(change, prefer);
   std::string text = change.target.string() + ": " + with_commas(written) + " records written";
   if (counts.shared > 0) text += ", " + with_commas(counts.shared) + " were there already, equal";
   if (counts.conflicts > 0) text += ", " + with_commas(counts.conflicts) + " conflicts resolved";

@@ -11,6 +11,8 @@
 namespace dooly::oracle {
 namespace {
 
+constexpr int kDeepest = 256;  // levels; what follows a text down costs stack for each
+
 void append_canonically(std::string& out, const nlohmann::json& value);
 
 void append_object(std::string& out, const nlohmann::json& object) {
@@ -56,7 +58,9 @@ std::string canonical_form(std::string_view json, std::string_view what) {
 nlohmann::json parse_strictly(std::string_view json, std::string_view what) {
   using Event = nlohmann::json::parse_event_t;
   std::vector<std::set<std::string>> names;  // of the objects that are open
-  const auto watch = [&](int, Event event, nlohmann::json& parsed) {
+  const auto watch = [&](int depth, Event event, nlohmann::json& parsed) {
+    if (depth > kDeepest)
+      throw OracleError(std::string(what) + ": nested deeper than " + std::to_string(kDeepest) + " levels");
     if (event == Event::object_start) names.emplace_back();
     if (event == Event::object_end) names.pop_back();
     if (event == Event::key && !names.back().insert(parsed.get<std::string>()).second)

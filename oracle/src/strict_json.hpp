@@ -9,7 +9,8 @@
 
 namespace dooly::oracle {
 
-/// Parses JSON; a name that stands twice in one object is an error, as are bytes after the end. `what` begins every
+/// Parses JSON; a name that stands twice in one object is an error, as are bytes after the end
+/// and more than 256 levels. `what` begins every
 /// message. Throws OracleError.
 nlohmann::json parse_strictly(std::string_view json, std::string_view what);
 

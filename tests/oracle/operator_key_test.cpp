@@ -93,6 +93,7 @@ TEST(CanonicalJson, AnyTextHasACanonicalForm) {
   EXPECT_EQ(canonical_form(" {\"b\" : [1.0, true,null, {}], \"a\":{\"y\":\"\\u0041\",\"x\":1e2}} ", "text"),
             R"({"a":{"x":100,"y":"A"},"b":[1,true,null,{}]})");
   EXPECT_THROW(canonical_form("[1,]", "text"), OracleError);
+  EXPECT_THROW(canonical_form(std::string(100'000, '[') + std::string(100'000, ']'), "text"), OracleError);
 }
 
 TEST(OperatorKey, CanonicalFormIsFixedForEver) {  // a change here orphans every store

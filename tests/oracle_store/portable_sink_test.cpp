@@ -1,4 +1,5 @@
 #include "oracle_store/portable_file.hpp"
+#include "oracle_store/store_error.hpp"
 
 #include "random_store.hpp"
 #include "test_support/scratch.hpp"
@@ -34,6 +35,18 @@ TEST(PortableSink, SortsWhatItGets) {
         sample && sample->signature == oracle::signature_of(test_key()))
       samples.push_back(sample->sample);
   EXPECT_EQ(samples, (std::vector{test_sample(8, 7e-6), test_sample(64), test_sample(512)}));
+}
+
+TEST(PortableSink, TwoAtOnceAreRefused) {
+  const Scratch scratch;
+  std::optional<PortableSink> first(std::in_place, scratch / "f");
+  EXPECT_THROW(PortableSink(scratch / "f"), StoreError);
+  first->environment(test_environment());
+  first->sample(test_key(), test_sample(8));
+  EXPECT_EQ(first->finish(), 3u);
+  const PortableWriter writer(scratch / "f");
+  EXPECT_THROW(PortableWriter(scratch / "f"), StoreError);
+  EXPECT_NO_THROW(PortableSink(scratch / "f"));
 }
 
 TEST(PortableSink, ShowsWhatIsThereOfItsEnvironment) {

@@ -21,6 +21,7 @@ using Mode = SignatureStore::Mode;
 constexpr std::string_view kSchemaVersion = "1";
 constexpr std::size_t kCacheBytes = std::size_t{256} << 20;  // at most; a million samples need about 100 MB
 constexpr int kAttempts = 20;  // of a reader while a writer replaces files
+constexpr const char* kCutShort = ": its making was cut short: it holds no records; dooly store import makes it anew";
 
 /// RocksDB's own log would be written by readers too, into the store.
 class NoLog : public rocksdb::Logger {
@@ -64,6 +65,17 @@ std::string manifest_state(const std::filesystem::path& directory) {
   std::getline(std::ifstream(directory / "CURRENT"), name);
   std::error_code error;
   return name + " " + std::to_string(std::filesystem::file_size(directory / name, error));
+}
+
+/// A writer ended between the column families, all of which it makes before the first record: those that are there are
+/// the first of ours.
+bool is_half_made(const std::filesystem::path& directory) {
+  std::vector<std::string> there;
+  if (!rocksdb::DB::ListColumnFamilies(rocksdb::DBOptions(), directory.string(), &there).ok()) return false;
+  std::erase(there, rocksdb::kDefaultColumnFamilyName);
+  if (there.size() >= std::size(kFamilies)) return false;
+  for (const Family family : kFamilies) std::erase(there, std::string(family_name(family)));
+  return there.empty();
 }
 
 /// A directory that somebody uses for something else is not made a store.
@@ -122,8 +134,12 @@ void Database::open(Mode mode) {
     stood_still = writable_ || (status.ok() ? manifest_state(directory_) == before : FileSeal::is_there(directory_));
   }
   if (status.ok() && !stood_still) throw StoreError(directory_.string() + ": a writer keeps changing it: try again");
+  if (status.IsIOError() && status.ToString().find("open a file for lock") != std::string::npos)
+    throw StoreError(directory_.string() + ": cannot be written: " + status.ToString());
   if (status.IsIOError() && status.ToString().find("lock") != std::string::npos)
     throw StoreError(directory_.string() + ": another process is writing to this store");
+  if (!writable_ && status.IsInvalidArgument() && is_half_made(directory_))
+    throw StoreUnfinished(directory_.string() + kCutShort);
   if (status.IsInvalidArgument())
     throw StoreError(directory_.string() + ": is no store of dooly: " + status.ToString());
   check(status, "open");
@@ -140,7 +156,7 @@ void Database::check_schema(Mode mode) {
     throw StoreError(fmt::format("{}: holds schema version {}, this program reads and writes version {}",
                                  directory_.string(), version, kSchemaVersion));
   }
-  if (mode == Mode::kRead) throw StoreError(directory_.string() + ": its making was cut short: it holds no records");
+  if (mode == Mode::kRead) throw StoreUnfinished(directory_.string() + kCutShort);
   if (!is_empty())
     throw StoreError(directory_.string() + ": is no store of dooly: holds records but no schema version");
   rocksdb::WriteBatch batch;
@@ -236,6 +252,7 @@ void Database::check(const rocksdb::Status& status, std::string_view doing) cons
   if (status.ok()) return;
   const std::string message = fmt::format("{}: cannot {}: {}", directory_.string(), doing, status.ToString());
   if (status.IsCorruption()) throw StoreDamaged(message);
+  if (status.IsNoSpace() || (writable_ && status.IsIOError())) throw StoreWriteFailed(message);
   throw StoreError(message);
 }
 

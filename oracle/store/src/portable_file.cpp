@@ -167,6 +167,11 @@ class PortableReader::Impl {
     const nlohmann::json header = nlohmann::json::parse(line, nullptr, false);
     if (!header.is_object() || header.value("format", nlohmann::json()) != "dooly-store")
       throw StoreError(name_ + ": is no portable store: its first line should be " + std::string(kHeader));
+    if (header.value("version", nlohmann::json()) == 1)
+      throw StoreError(
+          fmt::format("{}: its first line must be these bytes and a line feed, without carriage return, "
+                      "byte order mark or other members: {}",
+                      name_, kHeader));
     throw StoreError(fmt::format("{}: holds schema version {}, this program reads and writes version 1", name_,
                                  header.value("version", nlohmann::json()).dump()));
   }

@@ -21,14 +21,13 @@ class PortableSink::Impl {
   Impl(const std::filesystem::path& path, Sync sync)
       : path_(path),
         partial_path_(path.string() + ".partial"),
-        sync_(sync) {
+        sync_(sync),
+        partial_(open_alone(partial_path_)) {
     if (std::filesystem::exists(path_)) {
       PortableReader reader(path_);
       for (Record record; reader.next(record);) records_.put(record);
     }
-    if (std::filesystem::exists(partial_path_)) take_partial();
-    partial_.reset(std::fopen(partial_path_.c_str(), "ab"));
-    if (!partial_) throw StoreError(partial_path_.string() + ": cannot be written: " + std::strerror(errno));
+    take_partial();
   }
 
   void environment(const oracle::Environment& environment) {
@@ -74,8 +73,8 @@ class PortableSink::Impl {
     const auto stream = records_.stream(path_.string());
     for (Record record; stream->next(record);) writer.write(record);
     const std::uint64_t written = writer.finish();
-    partial_.reset();
     std::filesystem::remove(partial_path_);
+    partial_.reset();
     return written;
   }
 
@@ -113,7 +112,7 @@ class PortableSink::Impl {
     const bool syncs = is_sample && sync_ == Sync::kEachSample;
     const bool written = std::fwrite(line_.data(), 1, line_.size(), partial_.get()) == line_.size() &&
                          std::fflush(partial_.get()) == 0 && (!syncs || ::fdatasync(::fileno(partial_.get())) == 0);
-    if (!written) throw StoreError(partial_path_.string() + ": cannot be written: " + std::strerror(errno));
+    if (!written) throw StoreWriteFailed(partial_path_.string() + ": cannot be written: " + std::strerror(errno));
   }
 
   std::filesystem::path path_, partial_path_;

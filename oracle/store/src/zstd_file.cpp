@@ -4,6 +4,8 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -16,24 +18,42 @@ constexpr int kLevel = 3;  // digits of measured times hardly compress further
 
 std::string reason() { return std::strerror(errno); }
 
+/// Who had it before us may have renamed or removed it between our opening and our locking.
+bool is_still_there(int file, const std::filesystem::path& path) {
+  struct stat opened {
+  }, named{};
+  return ::fstat(file, &opened) == 0 && ::stat(path.c_str(), &named) == 0 && opened.st_dev == named.st_dev &&
+         opened.st_ino == named.st_ino;
+}
+
 }  // namespace
+
+File open_alone(const std::filesystem::path& path) {
+  File file(std::fopen(path.c_str(), "abe"));
+  if (!file) throw StoreError(path.string() + ": cannot be written: " + reason());
+  if (::flock(::fileno(file.get()), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    throw StoreError(path.string() + ": another process is writing to this file");
+  if (!is_still_there(::fileno(file.get()), path))
+    throw StoreError(path.string() + ": another process has just written this file: try again");
+  return file;
+}
 
 ZstdOutput::ZstdOutput(std::filesystem::path path)
     : path_(std::move(path)),
       temporary_(path_.string() + ".tmp"),
-      file_(std::fopen(temporary_.c_str(), "wb")),
+      file_(open_alone(temporary_)),
       context_(ZSTD_createCCtx()),
       buffer_(ZSTD_CStreamOutSize()) {
-  if (!file_) throw StoreError(temporary_.string() + ": cannot be written: " + reason());
+  if (::ftruncate(::fileno(file_.get()), 0) != 0)  // what a killed process left
+    throw StoreError(temporary_.string() + ": cannot be written: " + reason());
   ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_compressionLevel, kLevel);
   ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_checksumFlag, 1);
 }
 
 ZstdOutput::~ZstdOutput() {
   if (!file_) return;
-  file_.reset();
   std::error_code ignored;
-  std::filesystem::remove(temporary_, ignored);
+  std::filesystem::remove(temporary_, ignored);  // while the lock still holds
 }
 
 void ZstdOutput::compress(std::string_view bytes, ZSTD_EndDirective directive) {
@@ -43,7 +63,7 @@ void ZstdOutput::compress(std::string_view bytes, ZSTD_EndDirective directive) {
     rest = ZSTD_compressStream2(context_.get(), &out, &in, directive);
     if (ZSTD_isError(rest)) throw StoreError(path_.string() + ": cannot be compressed: " + ZSTD_getErrorName(rest));
     if (std::fwrite(buffer_.data(), 1, out.pos, file_.get()) != out.pos)
-      throw StoreError(path_.string() + ": cannot be written: " + reason());
+      throw StoreWriteFailed(path_.string() + ": cannot be written: " + reason());
     if (directive == ZSTD_e_continue && in.pos == in.size) return;
   }
 }
@@ -53,11 +73,11 @@ void ZstdOutput::write(std::string_view bytes) { compress(bytes, ZSTD_e_continue
 void ZstdOutput::commit() {
   compress({}, ZSTD_e_end);
   if (std::fflush(file_.get()) != 0 || ::fsync(::fileno(file_.get())) != 0)
-    throw StoreError(path_.string() + ": cannot be written: " + reason());
-  file_.reset();
+    throw StoreWriteFailed(path_.string() + ": cannot be written: " + reason());
   std::error_code error;
   std::filesystem::rename(temporary_, path_, error);
   if (error) throw StoreError(path_.string() + ": cannot be written: " + error.message());
+  file_.reset();
 }
 
 LineInput::LineInput(std::filesystem::path path)

@@ -16,7 +16,11 @@ struct CloseFile {
 };
 using File = std::unique_ptr<std::FILE, CloseFile>;
 
-/// Compresses into a temporary file that takes its place at commit(). Throws StoreError.
+/// Opens a file for appending that no other process may open so meanwhile; it is made if absent. Throws StoreError.
+File open_alone(const std::filesystem::path& path);
+
+/// Compresses into a temporary file that takes its place at commit(); one process at a time. Throws StoreError, and
+/// StoreWriteFailed of a disk that is full.
 class ZstdOutput {
  public:
   explicit ZstdOutput(std::filesystem::path path);

@@ -17,4 +17,16 @@ class StoreDamaged : public StoreError {
   using StoreError::StoreError;
 };
 
+/// A directory in which the making of a store was cut short: a writer that makes stores goes on. Names the path.
+class StoreUnfinished : public StoreError {
+ public:
+  using StoreError::StoreError;
+};
+
+/// What was begun cannot be written to its end: the disk is full or broken. Names the path.
+class StoreWriteFailed : public StoreError {
+ public:
+  using StoreError::StoreError;
+};
+
 }  // namespace dooly::store
