@@ -8,7 +8,9 @@
 #include "sim/profile_store.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -31,6 +33,7 @@ std::string plan_text(const std::string& name, const std::vector<std::filesystem
   std::error_code ignored;
   if (std::filesystem::is_regular_file(name, ignored)) {
     std::ifstream file(name, std::ios::binary);
+    if (!file) throw UsageError(name + ": cannot be read: " + std::strerror(errno));
     return {std::istreambuf_iterator<char>(file), {}};
   }
   std::vector<std::string> known;
@@ -44,11 +47,25 @@ std::string plan_text(const std::string& name, const std::vector<std::filesystem
                    (known.empty() ? "; dooly plan --out writes one" : "; stored: " + listed(known)));
 }
 
+oracle::StepPlan plan_of(const std::string& name, const std::vector<std::filesystem::path>& stores) {
+  const std::string text = plan_text(name, stores);
+  try {
+    oracle::StepPlan plan = oracle::parse_plan(text);
+    if (plan.entries.empty()) throw oracle::OracleError("step plan: entries: is empty: a step has operators");
+    return plan;
+  } catch (const oracle::OracleError& error) {
+    throw UsageError(name + ": " + error.what());
+  }
+}
+
 const oracle::Gpu& gpu_of(const std::optional<std::string>& asked, const std::vector<std::filesystem::path>& stores,
                           const std::string& environment) {
   if (asked) return oracle::find_gpu(*asked);
   const std::vector<std::string> gpus = sim::profiled_gpus(stores, environment);
   if (gpus.size() == 1) return oracle::find_gpu(gpus.front());
+  if (gpus.empty() && !environment.empty())
+    throw UsageError("--environment: no environment of the stores that names a GPU holds this, got '" + environment +
+                     "'; dooly store ls lists them");
   throw UsageError(gpus.empty() ? std::string("--gpu: needed, the stores name no GPU")
                                 : "--gpu: needed, the stores have several: " + listed(gpus));
 }
@@ -72,7 +89,7 @@ std::unique_ptr<oracle::ProfiledOracle> OracleArguments::make() const {
   if (stores.empty()) throw UsageError("--store: needed, where the measured latencies lie");
   const std::vector<std::filesystem::path> paths(stores.begin(), stores.end());
   try {
-    const oracle::StepPlan step = oracle::parse_plan(plan_text(*plan, paths));
+    const oracle::StepPlan step = plan_of(*plan, paths);
     const oracle::Gpu& device = gpu_of(gpu, paths, environment.value_or(""));
     const auto source = sim::open_profiles(paths, device.name, environment.value_or(""));
     oracle::CompileSettings settings;

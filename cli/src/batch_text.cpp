@@ -40,11 +40,16 @@ oracle::BatchShape BatchOnPaper::batch() const {
   return made;
 }
 
-void BatchOnPaper::add_decodes(std::uint64_t count, std::uint64_t context) {
+bool BatchOnPaper::add_decodes(std::uint64_t count, std::uint64_t context) {
+  std::uint64_t squares = 0;
+  if (__builtin_mul_overflow(count, context * context, &squares) ||
+      __builtin_add_overflow(shape.decode_context_squares, squares, &squares))
+    return false;
   shape.decodes += static_cast<std::uint32_t>(count);
   shape.logits_rows += static_cast<std::uint32_t>(count);
   shape.decode_context += count * context;
-  shape.decode_context_squares += count * context * context;
+  shape.decode_context_squares = squares;
+  return true;
 }
 
 void BatchOnPaper::add_prefill(std::uint32_t query, std::uint32_t context) {
@@ -71,7 +76,7 @@ BatchOnPaper parse_batch(std::string_view text) {
       refuse(term,
              "at most " + std::to_string(kMostRequests) + " requests and " + std::to_string(kMostTokens) + " tokens");
     if (query == 1 && context > 0) {
-      made.add_decodes(count, context);
+      if (!made.add_decodes(count, context)) refuse(term, "the sum of squares of all contexts must stay below 2^64");
     } else {
       for (std::uint64_t i = 0; i < count; ++i)
         made.add_prefill(static_cast<std::uint32_t>(query), static_cast<std::uint32_t>(context));

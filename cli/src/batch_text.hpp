@@ -13,7 +13,8 @@ struct BatchOnPaper {
   std::vector<oracle::PrefillChunk> chunks;
 
   oracle::BatchShape batch() const;
-  void add_decodes(std::uint64_t count, std::uint64_t context);
+  /// False, and nothing is added: the squares of the contexts would not fit 64 bits.
+  [[nodiscard]] bool add_decodes(std::uint64_t count, std::uint64_t context);
   void add_prefill(std::uint32_t query, std::uint32_t context);  ///< samples: its prompt is then done
 };
 

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <initializer_list>
 #include <optional>
+#include <set>
 #include <stdexcept>
 
 namespace dooly::cli {
@@ -23,6 +24,22 @@ class BadQuery : public std::runtime_error {
 };
 
 constexpr std::uint64_t kMost = 1u << 24;
+constexpr int kDeepest = 64;  // levels of a line; printing an id costs stack for each
+
+/// Throws json::exception, and BadQuery for a name that stands twice.
+json parsed(std::string_view line) {
+  using Event = json::parse_event_t;
+  std::vector<std::set<std::string>> names;  // of the objects that are open
+  const auto watch = [&](int depth, Event event, json& value) {
+    if (depth > kDeepest) throw BadQuery("nested deeper than " + std::to_string(kDeepest) + " levels");
+    if (event == Event::object_start) names.emplace_back();
+    if (event == Event::object_end) names.pop_back();
+    if (event == Event::key && !names.back().insert(value.get<std::string>()).second)
+      throw BadQuery(value.get<std::string>() + ": given twice");
+    return true;
+  };
+  return json::parse(line, watch);
+}
 
 void allow_only(const json& object, const std::string& where, std::initializer_list<std::string_view> names) {
   if (!object.is_object()) throw BadQuery(where + ": must be an object");
@@ -69,7 +86,8 @@ BatchOnPaper batch_of(const json& query) {
     allow_only(item, where, {"context", "count"});
     const std::uint64_t count = whole(item, where, "count", 1, 1);
     count_tokens(count, where);
-    batch.add_decodes(count, whole(item, where, "context", 0, {}));
+    if (!batch.add_decodes(count, whole(item, where, "context", 0, {})))
+      throw BadQuery(where + ": the sum of squares of all contexts must stay below 2^64");
   });
   return batch;
 }
@@ -90,10 +108,10 @@ std::string answer_query(const oracle::LatencyOracle& oracle, std::string_view l
     return "{\"id\":" + id + ",\"error\":" + json(what).dump(-1, ' ', false, json::error_handler_t::replace) + "}";
   };
   try {
-    const json query = json::parse(line);
-    if (query.is_object())
-      if (const auto found = query.find("id"); found != query.end())
-        id = found->dump(-1, ' ', false, json::error_handler_t::replace);
+    const json query = parsed(line);
+    if (!query.is_object()) return refused("not a JSON object");
+    if (const auto found = query.find("id"); found != query.end())
+      id = found->dump(-1, ' ', false, json::error_handler_t::replace);
     allow_only(query, "", {"id", "prefill", "decode", "sustained"});
     const BatchOnPaper batch = batch_of(query);
     return cost_json(oracle.cost(batch.batch(), {sustained_of(query)}), id);

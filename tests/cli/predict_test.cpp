@@ -32,6 +32,25 @@ TEST(BatchText, TermsAreCountQueryContext) {
     EXPECT_THROW(parse_batch(bad), UsageError) << bad;
 }
 
+TEST(BatchText, SquaresOfContextsThatDoNotFitAreRefused) {
+  EXPECT_EQ(parse_batch("65535x1@16777216").shape.decode_context_squares, 65535ull << 48);
+  EXPECT_THROW(parse_batch("65536x1@16777216"), UsageError);
+  EXPECT_THROW(parse_batch("40000x1@16777216 + 40000x1@16777216"), UsageError);
+  const oracle::FixedOracle fixed({.base = 0.5});
+  const json answer = json::parse(answer_query(
+      fixed, R"({"id":1,"decode":[{"context":16777216,"count":40000},{"context":16777216,"count":40000}]})"));
+  EXPECT_EQ(answer.at("error"), "decode[1]: the sum of squares of all contexts must stay below 2^64");
+}
+
+TEST(OracleQuery, DeepNestingAndNamesGivenTwiceAreErrorsOfTheLine) {
+  const oracle::FixedOracle fixed({.base = 0.5});
+  const std::string deep = std::string(300'000, '[') + std::string(300'000, ']');
+  EXPECT_EQ(json::parse(answer_query(fixed, "{\"id\":" + deep + "}")).at("error"), "nested deeper than 64 levels");
+  EXPECT_EQ(json::parse(answer_query(fixed, R"({"decode":[],"decode":[{"context":5}]})")).at("error"),
+            "decode: given twice");
+  EXPECT_EQ(json::parse(answer_query(fixed, "[]")).at("error"), "not a JSON object");
+}
+
 TEST(OracleQuery, AnswersALine) {
   const oracle::FixedOracle fixed({.base = 0.5});
   const json answer = json::parse(answer_query(
