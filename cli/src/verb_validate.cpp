@@ -1,7 +1,9 @@
 #include "cli_error.hpp"
+#include "interrupts.hpp"
 #include "verbs.hpp"
 
 #include "results/errors.hpp"
+#include "validate/interruption.hpp"
 #include "validate/outcome.hpp"
 #include "validate/sensitivity.hpp"
 
@@ -47,8 +49,15 @@ void write_file(const fs::path& path, const std::string& text) {
   if (!(stream << text) || !stream.flush()) throw results::WriteFailed(path.string() + ": cannot write");
 }
 
+/// Before anything runs, so that a name that will not do costs nothing.
+void make_directory(const fs::path& directory) {
+  std::error_code error;
+  fs::create_directories(directory, error);
+  if (error || !fs::is_directory(directory, error))
+    throw UsageError(directory.string() + ": cannot be made a directory: " + (error ? error.message() : "a file"));
+}
+
 void write_outcome(const validate::Outcome& outcome, const fs::path& directory) {
-  fs::create_directories(directory);
   const std::string& name = outcome.validation.name;
   write_file(directory / (name + ".json"), outcome_json(outcome, true));
   if (!outcome.is_skipped()) write_file(directory / (name + ".svg"), outcome_svg(outcome));
@@ -70,6 +79,8 @@ validate::Outcome run_one(const validate::Validation& validation, validate::Work
     return run_validation(validation, workbench);
   } catch (const validate::ValidationError& error) {
     throw UsageError(error.what());
+  } catch (const validate::SimulationBrokeOff& error) {
+    throw CannotFinish(validation.file.string() + ": " + error.what());
   }
 }
 
@@ -86,18 +97,21 @@ ExitCode show_sensitivity(const ValidateArguments& arguments, Terminal& terminal
       throw UsageError(error.what());
     } catch (const validate::MissingData& error) {
       throw UsageError(error.what());
+    } catch (const validate::SimulationBrokeOff& error) {
+      throw CannotFinish(validation.file.string() + ": " + error.what());
     }
   }
   return ExitCode::kDone;
 }
 
-ExitCode run(const ValidateArguments& arguments, Terminal& terminal) {
-  if (arguments.sensitivity) return show_sensitivity(arguments, terminal);
+ExitCode judge_all(const ValidateArguments& arguments, Terminal& terminal) {
   const std::vector<validate::Validation> validations = load_all(arguments.files);
+  if (arguments.out) make_directory(*arguments.out);
   const bool as_json = arguments.format == "json";
   validate::Workbench workbench([&](const std::string& line) { terminal.note(line); });
   Score score;
   for (const validate::Validation& validation : validations) {
+    validate::stop_if_interrupted();
     const validate::Outcome outcome = run_one(validation, workbench);
     score.count(outcome);
     if (arguments.out) write_outcome(outcome, *arguments.out);
@@ -109,6 +123,18 @@ ExitCode run(const ValidateArguments& arguments, Terminal& terminal) {
     terminal.print(
         fmt::format("{} within bounds, {} out of bounds, {} skipped\n", score.met, score.missed, score.skipped));
   return score.exit_code();
+}
+
+ExitCode run(const ValidateArguments& arguments, Terminal& terminal) {
+  const Interrupts interrupts;
+  validate::watch_interrupts(&interrupts.flag());
+  try {
+    return arguments.sensitivity ? show_sensitivity(arguments, terminal) : judge_all(arguments, terminal);
+  } catch (const validate::Interrupted&) {
+    terminal.flush();
+    terminal.error("interrupted; the validations printed before this line are complete, the others were not judged");
+    return ExitCode::kInterrupted;
+  }
 }
 
 }  // namespace

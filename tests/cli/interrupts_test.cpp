@@ -17,6 +17,7 @@ TEST(Interrupts, TheFirstSignalRaisesAFlagTheSecondOneKills) {
   EXPECT_FALSE(interrupts.flag());
   EXPECT_FALSE(kills(SIGINT));
   EXPECT_FALSE(kills(SIGTERM));
+  EXPECT_FALSE(kills(SIGHUP));
   raise(SIGINT);
   EXPECT_TRUE(interrupts.flag());
   EXPECT_TRUE(kills(SIGINT));
@@ -27,6 +28,12 @@ TEST(Interrupts, AfterwardsSignalsKillAsEver) {
   { const Interrupts interrupts; }
   EXPECT_TRUE(kills(SIGINT));
   EXPECT_TRUE(kills(SIGTERM));
+}
+
+TEST(Interrupts, WhatIsIgnoredStaysIgnored) {
+  signal(SIGHUP, SIG_IGN);
+  { const Interrupts interrupts; }
+  EXPECT_EQ(signal(SIGHUP, SIG_DFL), SIG_IGN);
 }
 
 }  // namespace

@@ -39,6 +39,24 @@ TEST_F(ValidateCommand, BadInputIsExitStatus2AndNothingRuns) {
   EXPECT_TRUE(has(result.err, "bad.yaml:9:1: clok: unknown key, did you mean 'clock'?")) << result.err;
 }
 
+TEST_F(ValidateCommand, ASimulationThatBreaksOffIsExitStatus3) {
+  std::string text = test::hand_made_validation("checks: requests\n");
+  const std::string engine = "  engine: {async_scheduling: false}\n";
+  text.insert(text.find(engine),
+              std::string("  scheduler: {plugin: ") + BREAKER_PLUGIN + ", policy: breaker, options: {rule: nothing}}\n");
+  const auto result = cli::dooly({"validate", scratch_.file("broken.yaml", text)});
+  EXPECT_EQ(result.code, 3);
+  EXPECT_TRUE(has(result.err, "broken.yaml: the simulation stalled: request 0 on main.0")) << result.err;
+  EXPECT_FALSE(has(result.err, "bug")) << result.err;
+}
+
+TEST_F(ValidateCommand, AnOutThatIsAFileIsRefusedBeforeAnythingRuns) {
+  const auto result = cli::dooly({"validate", file("v.yaml", ""), "--out", scratch_.file("taken", "x")});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_EQ(result.out, "");
+  EXPECT_EQ(cli::read_file(scratch_ / "taken"), "x");
+}
+
 TEST_F(ValidateCommand, MissingDataAreSkippedBesideOthers) {
   std::string absent = test::hand_made_validation();
   absent.replace(absent.find("tiny/run"), 8, "tiny/non");

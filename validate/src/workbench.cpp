@@ -1,6 +1,7 @@
 #include "validate/workbench.hpp"
 
 #include "scaled_oracle.hpp"
+#include "scratch_directory.hpp"
 
 #include "oracle_import/import_profile.hpp"
 #include "oracle_store/portable_file.hpp"
@@ -8,13 +9,13 @@
 #include "oracle_store/store_error.hpp"
 #include "scenarios/document.hpp"
 #include "scenarios/load.hpp"
+#include "validate/interruption.hpp"
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <map>
-#include <system_error>
+#include <optional>
 
 namespace dooly::validate {
 namespace {
@@ -61,10 +62,6 @@ class Workbench::Profiles {
   explicit Profiles(std::function<void(const std::string&)> note) : note_(std::move(note)) {}
   Profiles(const Profiles&) = delete;
   Profiles& operator=(const Profiles&) = delete;
-  ~Profiles() {
-    std::error_code ignored;
-    if (!root_.empty()) fs::remove_all(root_, ignored);
-  }
 
   /// Directory that holds the profile's samples under its name.
   fs::path directory_of(const ProfileImport& profile) {
@@ -86,7 +83,8 @@ class Workbench::Profiles {
   fs::path import(const ProfileImport& profile) {
     if (!fs::exists(profile.path)) throw MissingData(profile.path.string() + ": no such profile");
     if (note_) note_(fmt::format("importing {} ({})", profile.path.string(), profile.format));
-    const fs::path directory = root() / std::to_string(known_.size());
+    if (!root_) root_.emplace();
+    const fs::path directory = root_->path() / std::to_string(known_.size());
     fs::create_directory(directory);
     try {
       store::RecordSet records;
@@ -95,24 +93,19 @@ class Workbench::Profiles {
       const auto stream = records.stream(profile.path.string());
       for (store::Record record; stream->next(record);) writer.write(record);
       writer.finish();
+      stop_if_interrupted();
     } catch (const import_::ImportError& error) {
       throw ValidationError(error.what());
+    } catch (const store::StoreWriteFailed&) {
+      throw;  // the disk is full: nothing of the validation's
     } catch (const store::StoreError& error) {
       throw ValidationError(error.what());
     }
     return directory;
   }
 
-  const fs::path& root() {
-    if (!root_.empty()) return root_;
-    std::string pattern = (fs::temp_directory_path() / "dooly-validate-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr)
-      throw std::system_error(errno, std::generic_category(), "cannot make a directory " + pattern);
-    return root_ = pattern;
-  }
-
   std::function<void(const std::string&)> note_;
-  fs::path root_;
+  std::optional<ScratchDirectory> root_;
   std::map<std::string, fs::path> known_;
 };
 

@@ -23,6 +23,12 @@ class MissingData : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// A simulation that began and did not come to its end: it stalled, a rule was broken, its process died.
+class SimulationBrokeOff : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 /// A scenario by its text. An inline one keeps its place in the validation file, so messages point there.
 struct ScenarioText {
   std::filesystem::path file;
