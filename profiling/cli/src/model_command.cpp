@@ -69,6 +69,12 @@ SweepSettings settings_of(const ModelArguments& arguments, const std::string& de
   return settings;
 }
 
+WorkerMeasurer::Settings worker_settings_of(const ModelArguments& arguments) {
+  WorkerMeasurer::Settings settings;
+  if (arguments.point_timeout) settings.seconds_per_point = duration_s("--point-timeout", *arguments.point_timeout);
+  return settings;
+}
+
 Demands planned(const ModelArguments& arguments, Terminal& terminal) {
   Demands demands = demands_of(request_of(arguments));
   for (const auto& [what, why] : demands.refused) terminal.warning(what + ": left out: " + why);
@@ -84,6 +90,8 @@ std::filesystem::path target_of(const ModelArguments& arguments) {
 }
 
 ExitCode dry_run(const ModelArguments& arguments, Terminal& terminal) {
+  settings_of(arguments, arguments.device.value_or("cuda"));  // refuses what the real run would
+  worker_settings_of(arguments);
   std::set<oracle::Signature> measured;
   if (arguments.store || arguments.out) measured = measured_in(target_of(arguments));
   const Demands demands = planned(arguments, terminal);
@@ -114,9 +122,7 @@ ExitCode measure(const ModelArguments& arguments, const Devices& devices, Termin
   const DemandRequest request = request_of(arguments);
   const std::string device = arguments.device.value_or("cuda");
   SweepSettings settings = settings_of(arguments, device);
-  WorkerMeasurer::Settings worker_settings;
-  if (arguments.point_timeout)
-    worker_settings.seconds_per_point = duration_s("--point-timeout", *arguments.point_timeout);
+  WorkerMeasurer::Settings worker_settings = worker_settings_of(arguments);
   const MeasurerFactory factory = factory_of(arguments, devices, device, request);
   const Demands demands = planned(arguments, terminal);
 
