@@ -179,17 +179,17 @@ std::string resolution_text(const Trace& trace, const Resolution& resolution) {
   };
   add(resolution.unresolved, "does not run alone");
   add(resolution.nameless, "no operator key");
-  double inside = 0;
-  for (const TracedOperator& op : trace.operators) inside += op.seconds;
   for (const auto& [kernel, seconds] : trace.outside) {
     missing[fmt::format("{} (launched by no operator)", kernel)] += seconds;
-    inside += seconds;
   }
-  if (total > inside) missing["the host between operators"] += total - inside;
   for (const ResolvedUnit& unit : resolution.units) {
     const std::string& path = trace.modules[unit.module].path;
     if (unit.too_large) missing[fmt::format("{} (more than one block: {})", path, unit.why)] += unit.seconds;
   }
+  double rest = total - resolution.attributed_seconds;
+  for (const auto& [what, seconds] : missing) rest -= seconds;
+  constexpr double kRounding = 1e-6;
+  if (rest > kRounding * total) missing["the host: between operators, and views"] = rest;
   std::vector<std::pair<std::string, double>> sorted(missing.begin(), missing.end());
   std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
   for (const auto& [what, seconds] : sorted) {
