@@ -67,13 +67,27 @@ std::string manifest_state(const std::filesystem::path& directory) {
   return name + " " + std::to_string(std::filesystem::file_size(directory / name, error));
 }
 
+/// Of a database that has the default column family alone.
+bool is_without_records(const std::filesystem::path& directory) {
+  rocksdb::DB* opened = nullptr;
+  if (!rocksdb::DB::OpenForReadOnly(rocksdb::Options(database_options(Mode::kRead), family_options()),
+                                    directory.string(), &opened)
+           .ok())
+    return false;
+  const std::unique_ptr<rocksdb::DB> db(opened);
+  const std::unique_ptr<rocksdb::Iterator> at(db->NewIterator(rocksdb::ReadOptions()));
+  at->SeekToFirst();
+  return !at->Valid() && at->status().ok();
+}
+
 /// A writer ended between the column families, all of which it makes before the first record: those that are there are
 /// the first of ours.
 bool is_half_made(const std::filesystem::path& directory) {
   std::vector<std::string> there;
   if (!rocksdb::DB::ListColumnFamilies(rocksdb::DBOptions(), directory.string(), &there).ok()) return false;
   std::erase(there, rocksdb::kDefaultColumnFamilyName);
-  if (there.size() >= std::size(kFamilies)) return false;
+  if (there.empty()) return is_without_records(directory);
+  if (there.size() >= kFamilies.size()) return false;
   for (const Family family : kFamilies) std::erase(there, std::string(family_name(family)));
   return there.empty();
 }
