@@ -17,3 +17,4 @@ endif()
 # bin/../share/dooly holds the shipped data in a build tree as in an installed one.
 file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/share/dooly")
 file(CREATE_LINK "${PROJECT_SOURCE_DIR}/scenarios" "${PROJECT_BINARY_DIR}/share/dooly/scenarios" SYMBOLIC)
+file(CREATE_LINK "${PROJECT_SOURCE_DIR}/stores" "${PROJECT_BINARY_DIR}/share/dooly/stores" SYMBOLIC)

@@ -7,6 +7,8 @@ install(TARGETS dooly EXPORT dooly)
 install(TARGETS dooly-profile)
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/scenarios/" DESTINATION "${CMAKE_INSTALL_DATADIR}/dooly/scenarios"
   FILES_MATCHING PATTERN "*.yaml" PATTERN "src" EXCLUDE PATTERN "include" EXCLUDE)
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/stores/" DESTINATION "${CMAKE_INSTALL_DATADIR}/dooly/stores"
+  FILES_MATCHING PATTERN "*.jsonl.zst")
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/dooly")

@@ -10,6 +10,7 @@ cli::Command profile_command(const Devices& devices, const ServeFunction& serve,
 
 cli::Command model_command(const Devices& devices);
 cli::Command comm_command();
+cli::Command score_command();
 cli::Command trace_command(const TraceFunction& trace);
 cli::Command serve_command(const ServeFunction& serve);
 

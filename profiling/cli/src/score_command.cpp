@@ -1,0 +1,137 @@
+#include "cli_error.hpp"
+#include "commands.hpp"
+#include "text.hpp"
+
+#include "oracle_store/portable_file.hpp"
+#include "profiling_measure/statistics.hpp"
+#include "profiling_sweep/signature_fit.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <variant>
+
+namespace dooly::profiling {
+namespace {
+
+using cli::ExitCode;
+using cli::Terminal;
+using cli::UsageError;
+using oracle::ClockRegime;
+
+/// Usable samples of one environment's signatures that were taken at the cool clock.
+struct Measured {
+  std::map<oracle::Signature, oracle::SampleSet> sets;
+  oracle::Environment environment;
+};
+
+Measured read(const std::string& path) {
+  if (!std::filesystem::is_regular_file(path))
+    throw UsageError(path + ": no such file; a store directory becomes one by 'dooly store export'");
+  Measured found;
+  store::PortableReader records(path);
+  for (store::Record record; records.next(record);) {
+    if (const auto* environment = std::get_if<store::EnvironmentRecord>(&record)) {
+      found.environment = environment->environment;
+    } else if (const auto* key = std::get_if<store::KeyRecord>(&record)) {
+      found.sets[key->signature] = {key->key, key->signature, {}};
+    } else if (const auto* sample = std::get_if<store::SampleRecord>(&record)) {
+      const oracle::Sample& taken = sample->sample;
+      if (taken.status == oracle::SampleStatus::kOk && taken.regime != ClockRegime::kSustained)
+        found.sets[sample->signature].samples.push_back(taken);
+    }
+  }
+  return found;
+}
+
+oracle::Binding binding_of(const oracle::OperatorKey& key) {
+  const std::string request = key.request_dims.empty() ? "" : key.request_dims.front();
+  if (request == "batch") return oracle::Binding::kAttention;
+  return key.kind == "moe_experts" ? oracle::Binding::kExperts : oracle::Binding::kTokens;
+}
+
+/// Which part of attention a point measures; other kinds have one part.
+std::string part_of_point(const oracle::OperatorKey& key, const oracle::SamplePoint& point) {
+  if (binding_of(key) != oracle::Binding::kAttention) return key.kind;
+  constexpr std::size_t kChunks = 0, kDecodes = 3, kLong = 5;
+  if (point[kChunks] > 0) return key.kind + (point[kDecodes] > 0 ? ", mixed" : ", prefill");
+  return key.kind + (point[kLong] > 0 ? ", ragged decodes" : ", decodes");
+}
+
+/// |predicted / measured - 1| of the held-out samples, by kind.
+using Errors = std::map<std::string, std::vector<double>>;
+
+Errors errors_of(const Measured& fitted, const Measured& held_out, std::size_t& unknown, std::size_t& known_points) {
+  const SweepDevice device = device_of(held_out.environment);
+  Errors errors;
+  for (const auto& [signature, asked] : held_out.sets) {
+    const auto there = fitted.sets.find(signature);
+    if (there == fitted.sets.end() || there->second.samples.empty()) {
+      unknown += asked.samples.size();
+      continue;
+    }
+    std::vector<oracle::Sample> basis = there->second.samples;
+    const SignatureFit fit(operation_of(asked.key, binding_of(asked.key)), basis, device.gpu);
+    for (const oracle::Sample& sample : asked.samples) {
+      const bool is_in_basis = std::any_of(basis.begin(), basis.end(),
+                                           [&](const oracle::Sample& each) { return each.point == sample.point; });
+      if (is_in_basis) {
+        ++known_points;
+        continue;
+      }
+      errors[part_of_point(asked.key, sample.point)].push_back(
+          std::abs(fit.seconds(sample.point) / sample.median_s - 1));
+    }
+  }
+  return errors;
+}
+
+std::vector<std::string> row_of(const std::string& name, std::vector<double> errors) {
+  std::sort(errors.begin(), errors.end());
+  const auto share = [&](double of) { return fmt::format("{:.1f} %", 100 * percentile(errors, of)); };
+  return {name, std::to_string(errors.size()), share(0.5), share(0.9), share(1)};
+}
+
+ExitCode score(const std::string& fitted_path, const std::string& held_out_path, Terminal& terminal) {
+  const Measured fitted = read(fitted_path), held_out = read(held_out_path);
+  if (oracle::environment_id(fitted.environment) != oracle::environment_id(held_out.environment))
+    terminal.warning(held_out_path + " was measured in another environment than " + fitted_path);
+  std::size_t unknown = 0, known_points = 0;
+  const Errors errors = errors_of(fitted, held_out, unknown, known_points);
+  if (errors.empty()) throw UsageError(held_out_path + ": holds no point of an operator that " + fitted_path + " has");
+  std::vector<std::vector<std::string>> rows = {{"held-out points of", "points", "median", "p90", "largest"}};
+  std::vector<double> all;
+  for (const auto& [name, each] : errors) {
+    rows.push_back(row_of(name, each));
+    all.insert(all.end(), each.begin(), each.end());
+  }
+  rows.push_back(row_of("all", std::move(all)));
+  terminal.print(cli::table(rows, 2));
+  if (unknown > 0) terminal.print(fmt::format("{} points of operators that are not there were left out\n", unknown));
+  if (known_points > 0) terminal.print(fmt::format("{} points that the fit was made of were left out\n", known_points));
+  return ExitCode::kDone;
+}
+
+}  // namespace
+
+cli::Command score_command() {
+  struct Arguments {
+    std::string fitted, held_out;
+  };
+  const auto arguments = std::make_shared<Arguments>();
+  cli::Command command{.name = "score", .purpose = "errors of a fit at points that it was not made of"};
+  command.details =
+      "Fits the samples of FILE as a simulation would and asks for every sample of HELD_OUT (both at the cool "
+      "clock).\n";
+  command.arguments = {{"FILE", "a portable file of samples", &arguments->fitted},
+                       {"HELD_OUT", "another, of the same environment", &arguments->held_out}};
+  command.examples = {"dooly profile score stores/h200-vllm.jsonl.zst held-out.jsonl.zst"};
+  command.action = [arguments](Terminal& terminal) { return score(arguments->fitted, arguments->held_out, terminal); };
+  return command;
+}
+
+}  // namespace dooly::profiling

@@ -1,0 +1,75 @@
+#include "dooly_process.hpp"
+
+#include "oracle/operator_keys.hpp"
+#include "oracle_store/portable_file.hpp"
+#include "test_support/scratch.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dooly::cli {
+namespace {
+
+using Points = std::vector<std::pair<std::uint64_t, double>>;
+
+void write(const std::string& path, const Points& points) {
+  oracle::Environment environment;
+  environment.gpu = "H200-SXM";
+  environment.source = "measured";
+  store::PortableSink sink(path);
+  sink.environment(environment);
+  for (const auto& [tokens, median_s] : points) {
+    oracle::Sample sample;
+    sample.point = {tokens};
+    sample.regime = oracle::ClockRegime::kCool;
+    sample.median_s = median_s;
+    sink.sample(oracle::linear_key({"bfloat16", "bfloat16", "bfloat16"}, 4096, 4096), sample);
+  }
+  sink.finish();
+}
+
+/// Microseconds, a straight line.
+Points line(std::uint64_t first, std::uint64_t step, double factor = 1) {
+  Points points;
+  for (std::uint64_t tokens = first; tokens <= 8192; tokens += step)
+    points.emplace_back(tokens, factor * 1e-6 * double(tokens));
+  return points;
+}
+
+/// Median error in % that the line of `kind` says.
+double median_of(const std::string& out, const std::string& kind, std::size_t points) {
+  const std::size_t at = out.find("  " + kind);
+  if (at == std::string::npos) return -1;
+  const std::size_t count = out.find(std::to_string(points), at);
+  return std::stod(out.substr(out.find("  ", count)));
+}
+
+TEST(Score, SaysHowFarTheFitMissesPointsThatItWasNotMadeOf) {
+  const test::Scratch scratch;
+  const std::string fitted = scratch.name("fitted.jsonl.zst"), same = scratch.name("same.jsonl.zst"),
+                    slower = scratch.name("slower.jsonl.zst");
+  write(fitted, line(64, 64));
+  write(same, line(96, 512));
+  write(slower, line(96, 512, 1.25));
+  const ProcessResult good = dooly({"score", fitted, same});
+  EXPECT_EQ(good.code, 0) << good.err;
+  EXPECT_LT(median_of(good.out, "linear", 16), 2) << good.out;
+  const ProcessResult bad = dooly({"score", fitted, slower});
+  EXPECT_NEAR(median_of(bad.out, "linear", 16), 20, 2) << bad.out;
+}
+
+TEST(Score, PointsOfTheFitAreNotHeldOut) {
+  const test::Scratch scratch;
+  const std::string fitted = scratch.name("fitted.jsonl.zst");
+  write(fitted, line(64, 64));
+  const ProcessResult result = dooly({"score", fitted, fitted});
+  EXPECT_EQ(result.code, 2) << result.out;
+  EXPECT_NE(result.err.find("holds no point"), std::string::npos) << result.err;
+  EXPECT_EQ(dooly({"score", fitted, scratch.name("nothing.jsonl.zst")}).code, 2);
+}
+
+}  // namespace
+}  // namespace dooly::cli
