@@ -2,7 +2,6 @@
 
 #include "oracle/operator_keys.hpp"
 #include "oracle_store/portable_file.hpp"
-#include "test_support/scratch.hpp"
 
 #include <gtest/gtest.h>
 
@@ -48,7 +47,7 @@ double median_of(const std::string& out, const std::string& kind, std::size_t po
 }
 
 TEST(Score, SaysHowFarTheFitMissesPointsThatItWasNotMadeOf) {
-  const test::Scratch scratch;
+  const Scratch scratch;
   const std::string fitted = scratch.name("fitted.jsonl.zst"), same = scratch.name("same.jsonl.zst"),
                     slower = scratch.name("slower.jsonl.zst");
   write(fitted, line(64, 64));
@@ -62,7 +61,7 @@ TEST(Score, SaysHowFarTheFitMissesPointsThatItWasNotMadeOf) {
 }
 
 TEST(Score, PointsOfTheFitAreNotHeldOut) {
-  const test::Scratch scratch;
+  const Scratch scratch;
   const std::string fitted = scratch.name("fitted.jsonl.zst");
   write(fitted, line(64, 64));
   const ProcessResult result = dooly({"score", fitted, fitted});

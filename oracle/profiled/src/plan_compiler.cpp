@@ -30,6 +30,14 @@ OperatorKey without_details(OperatorKey key) {
   return key;
 }
 
+/// Balanced tables hit min(experts, tokens x top_k) experts, a router that chooses at random fewer; what is read
+/// follows.
+double random_over_balanced(const OperatorKey& key, std::uint64_t tokens) {
+  const double experts = all_experts(key), top_k = dim(key, 3), m = static_cast<double>(tokens);
+  if (!(experts > 0) || !(top_k > 0) || m < 1) return 1;
+  return experts * (1 - std::pow(1 - top_k / experts, m)) / std::min(experts, m * top_k);
+}
+
 /// Whether linears were timed at a known clock.
 bool says_regime(const std::vector<SampleSet>& sets) {
   return std::none_of(sets.begin(), sets.end(), [](const SampleSet& set) {
@@ -234,7 +242,8 @@ std::vector<WorkCurve::Point> PlanCompiler::points_of(const PlanEntry& entry, co
   for (const Sample& s : samples) {
     if (!is_of(s) || s.point[2] != routing) continue;
     if (s.point[1] == 0) {
-      points.push_back({double(s.point[0]), s.median_s});
+      points.push_back(
+          {double(s.point[0]), s.median_s * (routing == 0 ? random_over_balanced(entry.key, s.point[0]) : 1)});
     } else {
       by_tokens[double(s.point[0])].push_back({double(s.point[1]), s.median_s});
     }
