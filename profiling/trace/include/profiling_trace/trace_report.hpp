@@ -15,14 +15,14 @@ enum class Ablation : std::uint8_t {
 };
 
 struct TraceRequestOptions {
-  std::string config;           ///< a shipped model, a config.json, or the folder of one
+  std::string config = {};      ///< a shipped model, a config.json, or the folder of one
   std::string backend = "fa3";  ///< attention back end whose families the keys name
   std::string dtype = "auto";   ///< bfloat16, float16, float32, or the model's
   std::uint32_t tensor_parallel = 1, block_size = 16;
   /// `meta`: shapes alone, any size of model, no kernels and no times. `cpu`, `cuda`: runs with random weights and
   /// times, so that there are shares and coverage.
   std::string device = "meta";
-  std::string kernels;       ///< folder of the vLLM wheel's libraries (cuda); empty: LibTorch's own
+  std::string kernels = {};  ///< folder of the vLLM wheel's libraries (cuda); empty: LibTorch's own
   std::uint32_t layers = 0;  ///< the first so many; 0: all
   Ablation ablation = Ablation::kNone;
 };
