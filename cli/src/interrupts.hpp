@@ -4,8 +4,8 @@
 
 namespace dooly::cli {
 
-/// While it lives, the first SIGINT, SIGTERM or SIGHUP only raises a flag; the second one ends the process. Signals that
-/// the process was started to ignore stay ignored. One at a time.
+/// While it lives, the first SIGINT, SIGTERM or SIGHUP only raises a flag; the second one ends the process. Signals
+/// that the process was started to ignore stay ignored. One at a time.
 class Interrupts {
  public:
   Interrupts();

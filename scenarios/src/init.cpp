@@ -1,7 +1,7 @@
 #include "scenarios/write.hpp"
 
-#include "scenarios/document.hpp"
 #include "quantity.hpp"
+#include "scenarios/document.hpp"
 #include "scenarios/load.hpp"
 #include "schema.hpp"
 

@@ -75,7 +75,7 @@ TEST(Refusals, WhatTheChosenPolicyDoesNotUseIsRefused) {
 }
 
 TEST(Refusals, AnOperatorWithoutDataIsNeverZero) {
-  const std::string said = refusal({"oracle={kind: profiled, store: h200}"});
+  const std::string said = refusal({"oracle={kind: profiled, store: nowhere}"});
   EXPECT_TRUE(mentions(said, "no such store")) << said;
 }
 

@@ -42,8 +42,8 @@ TEST_F(ValidateCommand, BadInputIsExitStatus2AndNothingRuns) {
 TEST_F(ValidateCommand, ASimulationThatBreaksOffIsExitStatus3) {
   std::string text = test::hand_made_validation("checks: requests\n");
   const std::string engine = "  engine: {async_scheduling: false}\n";
-  text.insert(text.find(engine),
-              std::string("  scheduler: {plugin: ") + BREAKER_PLUGIN + ", policy: breaker, options: {rule: nothing}}\n");
+  text.insert(text.find(engine), std::string("  scheduler: {plugin: ") + BREAKER_PLUGIN +
+                                     ", policy: breaker, options: {rule: nothing}}\n");
   const auto result = cli::dooly({"validate", scratch_.file("broken.yaml", text)});
   EXPECT_EQ(result.code, 3);
   EXPECT_TRUE(has(result.err, "broken.yaml: the simulation stalled: request 0 on main.0")) << result.err;

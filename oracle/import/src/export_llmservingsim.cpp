@@ -231,10 +231,9 @@ void export_llmservingsim(const ExportContext& context) {
     }
   }
   const auto equals = options.engine.find('=');
-  std::string engine =
-      equals == std::string::npos
-          ? std::string()
-          : fmt::format("{}_version: {}\n", options.engine.substr(0, equals), options.engine.substr(equals + 1));
+  std::string engine = equals == std::string::npos ? std::string()
+                                                   : fmt::format("{}_version: {}\n", options.engine.substr(0, equals),
+                                                                 options.engine.substr(equals + 1));
   if (!options.cuda.empty()) engine += fmt::format("cuda_version: {}\n", options.cuda);
   std::string meta = fmt::format(
       "profiler_version: dooly\n{}gpu: {}\nhardware: {}\nmodel: {}\nvariant: {}\ntp_degrees: [{}]\nengine_effective:\n"

@@ -1,10 +1,10 @@
 #include "cuda_runtime.hpp"
 #include "gpu_load.hpp"
 #include "kernel_names.hpp"
-#include "profiling_measure/nvml.hpp"
 #include "profiling_kernels/cuda.hpp"
 #include "profiling_measure/device_lost.hpp"
 #include "profiling_measure/gpu_name.hpp"
+#include "profiling_measure/nvml.hpp"
 #include "profiling_measure/timer.hpp"
 
 #include <c10/core/CachingDeviceAllocator.h>

@@ -16,7 +16,8 @@ struct MeasuredRequest {
   std::uint32_t output = 0;
   std::uint64_t prefix_group = 0;   ///< requests of one group begin with the same tokens
   std::uint32_t prefix_tokens = 0;  ///< so many; 0: nothing is shared
-  /// Instead: ids of the prompt's full blocks of `Traffic::block_tokens`; requests share a prefix as far as these agree.
+  /// Instead: ids of the prompt's full blocks of `Traffic::block_tokens`; requests share a prefix as far as these
+/// agree.
   std::vector<std::uint64_t> blocks = {};
 };
 

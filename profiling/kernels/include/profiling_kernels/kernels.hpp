@@ -37,9 +37,9 @@ struct AttentionShape {
 class Kernels {
  public:
   virtual ~Kernels() = default;
-  virtual std::string_view name() const = 0;                       ///< "torch", "vllm-fa3", ...
-  virtual std::string family(std::string_view kind) const = 0;     ///< implementation family of an operator kind
-                                                                   ///< (docs/operator-keys.md)
+  virtual std::string_view name() const = 0;  ///< "torch", "vllm-fa3", ...
+  virtual std::string family(std::string_view kind) const = 0;  ///< implementation family of an operator kind
+                                                                ///< (docs/operator-keys.md)
   /// [T, k] x [n, k] (+ bias [n]) -> [T, n]
   virtual at::Tensor linear(const at::Tensor& x, const at::Tensor& weight,
                             const std::optional<at::Tensor>& bias = std::nullopt) = 0;

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "profiling_measure/timer.hpp"
 #include "profiling_measure/shared_library.hpp"
+#include "profiling_measure/timer.hpp"
 
 #include <string>
 
