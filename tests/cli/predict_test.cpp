@@ -85,7 +85,7 @@ TEST(OracleQuery, ABadLineAnswersItsErrorWithItsId) {
 
 /// A store with samples of every operator of the plan but one.
 std::string write_store(const Scratch& scratch, const oracle::StepPlan& plan, const std::string& without) {
-  const std::string path = scratch.name("h200.jsonl.zst");
+  const std::string path = scratch.name("mine.jsonl.zst");
   store::PortableSink sink(path);
   oracle::Environment environment;
   environment.gpu = "H200-SXM";
@@ -151,7 +151,7 @@ TEST_F(Predict, RefusesWhatNobodyAnswersIfTheRooflineMayNot) {
 }
 
 TEST_F(Predict, AScenarioRunsOnTheStoreAndSaysWhoAnswered) {
-  const std::string scenario = small_scenario() + "oracle: [{kind: profiled, store: h200}, roofline]\n";
+  const std::string scenario = small_scenario() + "oracle: [{kind: profiled, store: mine}, roofline]\n";
   const std::string file = scratch_.file("s.yaml", scenario);
   const ProcessResult run = dooly({"run", file, "--format", "json"});
   ASSERT_EQ(run.code, 0) << run.err;
@@ -164,7 +164,7 @@ TEST_F(Predict, AScenarioRunsOnTheStoreAndSaysWhoAnswered) {
   EXPECT_LT(roofline, 0.2);
   const ProcessResult explained = dooly({"explain", file});
   EXPECT_NE(explained.out.find("who answers"), std::string::npos) << explained.out << explained.err;
-  const std::string strict = scratch_.file("strict.yaml", small_scenario() + "oracle: {kind: profiled, store: h200}\n");
+  const std::string strict = scratch_.file("strict.yaml", small_scenario() + "oracle: {kind: profiled, store: mine}\n");
   const ProcessResult not_run = dooly({"run", strict});
   EXPECT_EQ(not_run.code, 2);
   EXPECT_NE(not_run.err.find("rope"), std::string::npos) << not_run.err;

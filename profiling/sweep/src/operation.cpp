@@ -8,9 +8,9 @@
 
 namespace dooly::profiling {
 
-Operation operation_of(const oracle::OperatorKey& key, oracle::Binding binding, std::string name) {
+Operation operation_of(const oracle::OperatorKey& key, oracle::Binding binding, const std::string& name) {
   Operation operation;
-  operation.name = name.empty() ? key.kind : std::move(name);
+  operation.name = name.empty() ? key.kind : name;
   operation.key = key;
   operation.signature = oracle::signature_of(key);
   operation.binding = binding;

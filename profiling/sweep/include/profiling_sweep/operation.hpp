@@ -10,7 +10,7 @@ namespace dooly::profiling {
 using Operation = oracle::PlanEntry;
 
 /// An operation that comes from a trace: the work between measured points is that of the key.
-Operation operation_of(const oracle::OperatorKey& key, oracle::Binding binding, std::string name = {});
+Operation operation_of(const oracle::OperatorKey& key, oracle::Binding binding, const std::string& name = {});
 
 /// Peaks of the device that an environment names. A device that is not in the GPU table (a CPU among them) gets round
 /// figures: they shape curves between points, and no measurement is held against them (`is_known`).
