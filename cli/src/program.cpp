@@ -2,7 +2,9 @@
 
 #include "cli_error.hpp"
 #include "command_line.hpp"
+#include "global_options.hpp"
 #include "help.hpp"
+#include "path_error.hpp"
 #include "start_profiler.hpp"
 #include "verbs.hpp"
 
@@ -24,43 +26,6 @@
 
 namespace dooly::cli {
 namespace {
-
-/// Options that every verb understands.
-struct Globals {
-  bool quiet = false, no_color = false;
-  std::optional<std::string> log_level;
-
-  std::vector<OptionSpec> specs() {
-    return {{"--quiet", "", "no progress and no notes on stderr; results and errors still come", &quiet},
-            {"--no-color", "", "no colours (also: NO_COLOR in the environment)", &no_color},
-            {"--log-level",
-             "LEVEL",
-             "what to tell on stderr, default info",
-             &log_level,
-             {"error", "warning", "info", "debug"}}};
-  }
-  TerminalSettings settings() const {
-    using Level = TerminalSettings::Level;
-    TerminalSettings made{.level = quiet ? Level::kError : Level::kInfo, .quiet = quiet, .no_color = no_color};
-    if (log_level) {
-      made.level = *log_level == "error"     ? Level::kError
-                   : *log_level == "warning" ? Level::kWarning
-                   : *log_level == "info"    ? Level::kInfo
-                                             : Level::kDebug;
-    }
-    return made;
-  }
-};
-
-/// Whether a path was given that can never do, as against a machine that gave out in the middle.
-bool is_of_the_name(const std::system_error& error) {
-  for (const std::errc reason :
-       {std::errc::permission_denied, std::errc::operation_not_permitted, std::errc::too_many_symbolic_link_levels,
-        std::errc::filename_too_long, std::errc::not_a_directory, std::errc::is_a_directory,
-        std::errc::no_such_file_or_directory, std::errc::read_only_file_system})
-    if (error.code() == reason) return true;
-  return false;
-}
 
 /// Turns what was thrown into words and an exit status: the only place that does.
 ExitCode told(const Terminal& terminal) {
@@ -134,7 +99,7 @@ ExitCode carry_out(const ParsedLine& line, const std::vector<VerbGroup>& groups,
 }  // namespace
 
 int run_program(int argc, const char* const* argv) {
-  Globals globals;
+  GlobalOptions globals;
   Terminal terminal;
   try {
     const std::vector<VerbGroup> groups = all_verbs();

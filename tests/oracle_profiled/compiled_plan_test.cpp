@@ -234,6 +234,22 @@ TEST(ProfiledOracle, SustainedClockSlowsComputingAlone) {
   EXPECT_EQ(oracle.cost(one, {1}).device.other, 0);
 }
 
+TEST(ProfiledOracle, AttentionAtTheSustainedClockIsWhatWasMeasuredThere) {
+  const OperatorKey key = attention();
+  StepPlan plan;
+  plan.entries = {entry("attention", key, Binding::kAttention)};
+  test::HandMadeSource source;
+  source.add(key, {sample({0, 0, 0, 16, 127}, 2e-5), sample({0, 0, 0, 32, 127}, 4e-5), sample({1, 512}, 1e-3),
+                   sample({0, 0, 0, 32, 127}, 5e-5, ClockRegime::kSustained)});
+  Platform platform;
+  platform.clock.slowdown = platform.clock.slowdown_decode_attention = 0.1;  // what would stand in
+  platform.clock.time_constant = 2;
+  const ProfiledOracle oracle = oracle_of(plan, source, settings(), platform);
+  const double cool_s = oracle.cost(decodes(32, 127), {}).device.attention;
+  EXPECT_NEAR(cool_s, 4e-5, 1e-9) << "sustained samples do not mix with cool ones";
+  EXPECT_NEAR(oracle.cost(decodes(32, 127), {1}).device.total(), 1.25 * cool_s, 1e-2 * cool_s);
+}
+
 TEST(ProfiledOracle, HeatOfAProfilesRepetitionsIsTakenOut) {
   test::HandMadeSource source;  // of no known regime
   source.add(linear_key(kTypes, 64, 96), {sample({16}, 2e-5, ClockRegime::kUnknown)});

@@ -55,6 +55,7 @@ TEST(Score, SaysHowFarTheFitMissesPointsThatItWasNotMadeOf) {
   write(slower, line(96, 512, 1.25));
   const ProcessResult good = dooly({"score", fitted, same});
   EXPECT_EQ(good.code, 0) << good.err;
+  EXPECT_GE(median_of(good.out, "linear", 16), 0) << good.out;
   EXPECT_LT(median_of(good.out, "linear", 16), 2) << good.out;
   const ProcessResult bad = dooly({"score", fitted, slower});
   EXPECT_NEAR(median_of(bad.out, "linear", 16), 20, 2) << bad.out;

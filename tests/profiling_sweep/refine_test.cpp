@@ -163,6 +163,21 @@ TEST_F(AttentionRefinement, RaggedBatchesHaveTwoLengths) {
   EXPECT_GE(std::count_if(samples.begin(), samples.end(), is_ragged), 4);
 }
 
+TEST_F(AttentionRefinement, TheLongestAreMeasuredAtTheSustainedClockToo) {
+  const auto in = [](const std::vector<oracle::Sample>& samples, bool prefill) {
+    return std::count_if(samples.begin(), samples.end(), [&](const oracle::Sample& s) {
+      return s.regime == oracle::ClockRegime::kSustained && (s.point[0] > 0) == prefill;
+    });
+  };
+  settings.both_regimes = true;
+  const auto both = refine(attention());
+  EXPECT_EQ(in(both, true), 3);
+  EXPECT_EQ(in(both, false), 3);
+  settings.both_regimes = false;
+  const auto one = refine(attention());
+  EXPECT_EQ(in(one, true) + in(one, false), 0);
+}
+
 TEST_F(AttentionRefinement, AWindowEndsTheContexts) {
   const std::uint64_t window = 1024;
   for (const oracle::Sample& sample : refine(attention(window))) {

@@ -1,6 +1,5 @@
 #include "oracle_profiled/fit_figures.hpp"
 
-#include "oracle/step_plan.hpp"
 #include "oracle_profiled/compiled_plan.hpp"
 
 namespace dooly::oracle {
@@ -19,14 +18,14 @@ class OneSignature final : public SampleSource {
   SampleSet set_;
 };
 
+}  // namespace
+
 Binding binding_of(const OperatorKey& key) {
   const std::string request = key.request_dims.empty() ? "" : key.request_dims.front();
   if (request == "batch") return Binding::kAttention;
   if (request == "bytes") return Binding::kCollective;
   return key.kind == "moe_experts" ? Binding::kExperts : Binding::kTokens;
 }
-
-}  // namespace
 
 FitFigures fit_figures(const OperatorKey& key, const std::vector<Sample>& samples, const Gpu& gpu) {
   const OneSignature source(key, samples);

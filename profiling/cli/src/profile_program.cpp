@@ -3,14 +3,17 @@
 #include "cli_error.hpp"
 #include "command_line.hpp"
 #include "commands.hpp"
+#include "global_options.hpp"
 #include "help.hpp"
 #include "oracle/oracle_error.hpp"
 #include "oracle_store/store_error.hpp"
+#include "path_error.hpp"
 #include "profiling_sweep/sweep_error.hpp"
 #include "results/errors.hpp"
 
 #include <cstdio>
-#include <optional>
+#include <new>
+#include <string>
 #include <system_error>
 #include <vector>
 
@@ -19,33 +22,6 @@ namespace {
 
 using cli::ExitCode;
 using cli::Terminal;
-using cli::TerminalSettings;
-
-/// Options of every verb of `dooly`.
-struct Globals {
-  bool quiet = false, no_color = false;
-  std::optional<std::string> log_level;
-
-  std::vector<cli::OptionSpec> specs() {
-    return {{"--quiet", "", "no progress and no notes on stderr; results and errors still come", &quiet},
-            {"--no-color", "", "no colours (also: NO_COLOR in the environment)", &no_color},
-            {"--log-level",
-             "LEVEL",
-             "what to tell on stderr, default info",
-             &log_level,
-             {"error", "warning", "info", "debug"}}};
-  }
-  TerminalSettings settings() const {
-    using Level = TerminalSettings::Level;
-    TerminalSettings made{.level = quiet ? Level::kError : Level::kInfo, .quiet = quiet, .no_color = no_color};
-    if (!log_level) return made;
-    made.level = *log_level == "error"     ? Level::kError
-                 : *log_level == "warning" ? Level::kWarning
-                 : *log_level == "info"    ? Level::kInfo
-                                           : Level::kDebug;
-    return made;
-  }
-};
 
 /// Turns what was thrown into words and an exit status.
 ExitCode told(const Terminal& terminal) {
@@ -67,8 +43,11 @@ ExitCode told(const Terminal& terminal) {
     return say(error, ExitCode::kUnfinished);
   } catch (const results::WriteFailed& error) {
     return say(error, ExitCode::kUnfinished);
-  } catch (const std::system_error& error) {
-    return say(error, ExitCode::kUnfinished);
+  } catch (const std::bad_alloc&) {
+    terminal.error("out of memory: this needs more than the machine gives it");
+    return ExitCode::kUnfinished;
+  } catch (const std::system_error& error) {  // file systems among them
+    return say(error, cli::is_of_the_name(error) ? ExitCode::kRefused : ExitCode::kUnfinished);
   } catch (const std::exception& error) {
     terminal.error(std::string("internal check failed: ") + error.what() +
                    "\nThis is a bug in dooly-profile, not in your input. Please report it with this message.");
@@ -80,7 +59,7 @@ ExitCode told(const Terminal& terminal) {
 
 int run_profile(int argc, const char* const* argv, const Devices& devices, const ServeFunction& serve,
                 const TraceFunction& trace) {
-  Globals globals;
+  cli::GlobalOptions globals;
   Terminal terminal;
   try {
     const std::vector<cli::OptionSpec> options = globals.specs();

@@ -2,6 +2,7 @@
 #include "commands.hpp"
 #include "text.hpp"
 
+#include "oracle_profiled/fit_figures.hpp"
 #include "oracle_store/portable_file.hpp"
 #include "profiling_measure/statistics.hpp"
 #include "profiling_sweep/signature_fit.hpp"
@@ -48,15 +49,9 @@ Measured read(const std::string& path) {
   return found;
 }
 
-oracle::Binding binding_of(const oracle::OperatorKey& key) {
-  const std::string request = key.request_dims.empty() ? "" : key.request_dims.front();
-  if (request == "batch") return oracle::Binding::kAttention;
-  return key.kind == "moe_experts" ? oracle::Binding::kExperts : oracle::Binding::kTokens;
-}
-
 /// Which part of attention a point measures; other kinds have one part.
 std::string part_of_point(const oracle::OperatorKey& key, const oracle::SamplePoint& point) {
-  if (binding_of(key) != oracle::Binding::kAttention) return key.kind;
+  if (oracle::binding_of(key) != oracle::Binding::kAttention) return key.kind;
   constexpr std::size_t kChunks = 0, kDecodes = 3, kLong = 5;
   if (point[kChunks] > 0) return key.kind + (point[kDecodes] > 0 ? ", mixed" : ", prefill");
   return key.kind + (point[kLong] > 0 ? ", ragged decodes" : ", decodes");
@@ -74,8 +69,8 @@ Errors errors_of(const Measured& fitted, const Measured& held_out, std::size_t& 
       unknown += asked.samples.size();
       continue;
     }
-    std::vector<oracle::Sample> basis = there->second.samples;
-    const SignatureFit fit(operation_of(asked.key, binding_of(asked.key)), basis, device.gpu);
+    const std::vector<oracle::Sample>& basis = there->second.samples;
+    const SignatureFit fit(operation_of(asked.key, oracle::binding_of(asked.key)), basis, device.gpu);
     for (const oracle::Sample& sample : asked.samples) {
       const bool is_in_basis = std::any_of(basis.begin(), basis.end(),
                                            [&](const oracle::Sample& each) { return each.point == sample.point; });

@@ -3,11 +3,15 @@
 #include "oracle/gpu.hpp"
 #include "oracle/operator_key.hpp"
 #include "oracle/sample.hpp"
+#include "oracle/step_plan.hpp"
 
 #include <cstddef>
 #include <vector>
 
 namespace dooly::oracle {
+
+/// What decides how long an operator takes that comes without a plan: its request dimension says it.
+Binding binding_of(const OperatorKey& key);
 
 /// How well the samples of one signature predict each other.
 struct FitFigures {
