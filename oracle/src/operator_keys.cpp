@@ -126,7 +126,7 @@ OperatorKey sample_key(std::string_view dtype, std::uint64_t vocabulary) {
 }
 
 OperatorKey qk_norm_key(std::string_view dtype, const QkNormWork& work) {
-  OperatorKey key = token_key("qk_norm", {std::string(dtype)}, {work.heads, work.kv_heads, work.head_dim}, "vllm-c");
+  OperatorKey key = token_key("qk_norm", {std::string(dtype)}, {work.heads, work.kv_heads, work.head_dim}, "inductor");
   set_flag(key, "across_heads", work.across_heads);
   set_flag(key, "layer_norm", work.layer_norm);
   set_flag(key, "values", work.values);

@@ -216,4 +216,27 @@ void expand_cluster(Node& scenario, std::vector<Problem>& problems) {
   scenario.remove("gpu");
 }
 
+void expand_oracle(Node& scenario, const std::function<std::string(const std::string&)>& shipped_store) {
+  if (scenario.find("oracle")) return;
+  const Node* cluster = scenario.find("cluster");
+  const Node* nodes = cluster ? cluster->find("nodes") : nullptr;
+  if (!nodes || !nodes->is_list()) return;
+  std::string gpu;
+  for (const Node& group : nodes->items) {
+    const Node* own = group.find("gpu");
+    if (!own || !own->is_scalar() || (!gpu.empty() && gpu != own->text)) return;
+    gpu = own->text;
+  }
+  const std::string store = gpu.empty() ? "" : shipped_store(gpu);
+  if (store.empty()) return;
+  const Mark mark = scenario.mark;
+  Node& list = scenario.add("oracle", Node::list(mark));
+  Node profiled = Node::map(mark), roofline = Node::map(mark);
+  profiled.add("kind", Node::scalar(mark, "profiled"));
+  profiled.add("store", Node::scalar(mark, store));
+  roofline.add("kind", Node::scalar(mark, "roofline"));
+  list.items.push_back(std::move(profiled));
+  list.items.push_back(std::move(roofline));
+}
+
 }  // namespace dooly::scenario

@@ -3,6 +3,7 @@
 #include "scenarios/document.hpp"
 #include "schema.hpp"
 
+#include <functional>
 #include <string_view>
 #include <vector>
 
@@ -19,5 +20,7 @@ void expand_pools(Node& scenario, std::vector<Problem>& problems);
 void merge_likes(Node& scenario, std::vector<Problem>& problems);
 /// The short form's `gpu` becomes a cluster that holds the pools.
 void expand_cluster(Node& scenario, std::vector<Problem>& problems);
+/// Without an oracle: the shipped store of the cluster's only kind of GPU, the roofline behind it.
+void expand_oracle(Node& scenario, const std::function<std::string(const std::string& gpu)>& shipped_store);
 
 }  // namespace dooly::scenario

@@ -50,7 +50,7 @@ bool is_late(const Override& set) { return set.steps.front() == "pools"; }
 bool is_latest(const Override& set) { return set.steps.front() == "cluster"; }
 
 /// Overrides apply to the form they are written for: pools and cluster once the short form has become them.
-void expand(Node& root, const std::vector<Override>& sets, const std::vector<std::string>& texts,
+void expand(Node& root, const std::vector<Override>& sets, const std::vector<std::string>& texts, const Names& names,
             std::vector<Problem>& problems) {
   normalise(root, schema().front(), problems);
   for (const Override& set : sets)
@@ -62,6 +62,7 @@ void expand(Node& root, const std::vector<Override>& sets, const std::vector<std
   expand_cluster(root, problems);
   for (const Override& set : sets)
     if (is_latest(set)) apply_override(root, set, texts, problems);
+  if (names.shipped_store) expand_oracle(root, names.shipped_store);
 }
 
 std::string stem(const std::filesystem::path& file) {
@@ -89,7 +90,7 @@ Scenario parse_scenario(std::string_view text, const std::filesystem::path& file
   const std::vector<Override> sets = parse_overrides(overrides, problems);
   const std::filesystem::path here = std::filesystem::current_path();
   const PathRules paths{(here / file).lexically_normal().parent_path(), here};
-  if (root.is_map()) expand(root, sets, overrides, problems);
+  if (root.is_map()) expand(root, sets, overrides, names, problems);
   const Value value = Reader(paths, problems).read_scenario(root);
   Scenario scenario = bind_scenario(value, stem(file));
   Checker(value, paths, names, scenario, problems).run();

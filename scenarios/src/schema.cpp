@@ -26,7 +26,9 @@ Object scenario_object() {
               .items(1, 1000),
           object("kv_transfer", "kv_transfer", "How KV moves. Only with pools of role prefill and decode."),
           object("platform", "platform", "The host around the GPUs.").def("{}"),
-          objects("oracle", "oracle", "Who tells how long an iteration takes: per operator the first that answers.")
+          objects("oracle", "oracle",
+                  "Who tells how long an iteration takes: per operator the first that answers. Without it the shipped "
+                  "store of the GPU, if there is one, and the roofline behind it.")
               .def("[{kind: roofline}]")
               .single_ok()
               .items(1, 16),

@@ -401,7 +401,11 @@ scenario::Names known_names() {
   for (const auto& term : oracle::platform_terms()) names.platform_terms.emplace_back(term.key);
   std::error_code ignored;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", ignored);
-  if (!ignored) names.store_directories.push_back(program.parent_path().parent_path() / "share/dooly/stores");
+  if (!ignored) {
+    const std::filesystem::path stores = program.parent_path().parent_path() / "share/dooly/stores";
+    names.store_directories.push_back(stores);
+    names.shipped_store = [stores](const std::string& gpu) { return shipped_store(stores, gpu); };
+  }
   names.check_options = [](const scenario::Component& component) {
     const schedulers::Choice choice{component.plugin, component.name, component.options};
     std::vector<schedulers::OptionProblem> found;

@@ -1,7 +1,10 @@
 #include "sim/profile_store.hpp"
 
+#include "oracle/gpu.hpp"
+#include "oracle/oracle_error.hpp"
 #include "oracle_store/sources.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <set>
 
@@ -41,6 +44,28 @@ std::vector<std::string> profiled_gpus(const std::vector<std::filesystem::path>&
     }
   }
   return {gpus.begin(), gpus.end()};
+}
+
+std::string shipped_store(const std::filesystem::path& directory, std::string_view gpu) {
+  constexpr std::string_view kEnding = ".jsonl.zst";
+  std::string wanted;
+  try {
+    wanted = oracle::find_gpu(gpu).name;
+  } catch (const oracle::OracleError&) {  // whoever reads the scenario reports it
+    return {};
+  }
+  std::set<std::filesystem::path> files;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, ignored))
+    if (entry.path().filename().string().ends_with(kEnding)) files.insert(entry.path());
+  for (const std::filesystem::path& file : files) {
+    const std::string name = file.filename().string();
+    const std::size_t dash = name.find('-');
+    if (dash == 0 || dash == std::string::npos) continue;
+    const std::vector<std::string> gpus = profiled_gpus({file});
+    if (std::find(gpus.begin(), gpus.end(), wanted) != gpus.end()) return name.substr(0, dash);
+  }
+  return {};
 }
 
 std::string_view default_attention_backend(std::string_view gpu) {

@@ -117,7 +117,7 @@ TEST(GoldenPlan, Qwen3_30B_A3B) {
                              "1 x embedding: embedding 151936,2048 torch [tokens]",
                              "1 x input_norm: rms_norm 2048 vllm-c [tokens]",
                              "48 x qkv_proj: linear 2048,5120 cublas [tokens]",
-                             "48 x qk_norm: qk_norm 32,4,128 vllm-c [tokens]",
+                             "48 x qk_norm: qk_norm 32,4,128 inductor [tokens]",
                              "48 x rope: rope 32,4,128 vllm-c [tokens]",
                              "48 x kv_write: kv_write 4,128 vllm-c [tokens]",
                              "48 x attention: attention 32,4,128 fa3 [attention]",

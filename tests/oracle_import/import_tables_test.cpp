@@ -204,7 +204,7 @@ TEST(LLMServingSim, OperatorsOfDifferentModelsShareTheirSignatures) {
   ImportReport report;
   imported("llmservingsim", folder.path(), {}, &report);
   ASSERT_EQ(report.shared.size(), 1u);
-  EXPECT_EQ(report.shared[0].operation, "qk_norm bfloat16 32x4x128 (vllm-c)");
+  EXPECT_EQ(report.shared[0].operation, "qk_norm bfloat16 32x4x128 (inductor)");
   EXPECT_EQ(report.shared[0].models.size(), 2u);
   EXPECT_NE(report.text().find("Operators that several models share: 1"), std::string::npos);
 }

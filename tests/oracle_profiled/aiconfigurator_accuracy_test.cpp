@@ -84,7 +84,7 @@ TEST(AccuracyOnAIConfigurator, AttentionOfLlama8B) {
       BatchShape shape = test::decodes(static_cast<std::uint32_t>(s.point[3]), s.point[4]);
       const std::vector<PrefillChunk> chunks(s.point[0], {static_cast<std::uint32_t>(s.point[1]), 0});
       shape.prefills = chunks;
-      const AttentionModel::Result result = model.at(shape, ChunkSums::of(shape), 1);
+      const AttentionModel::Result result = model.at(shape, ChunkSums::of(shape));
       if (result.origin > Origin::kInterpolated) continue;
       (chunks.empty() ? decode : prefill).add(result.seconds, s.median_s);
     }

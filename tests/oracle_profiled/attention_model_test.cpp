@@ -43,7 +43,7 @@ AttentionModel::Result ask(const AttentionModel& model, BatchShape shape,
                            const std::vector<PrefillChunk>& chunks = {}) {
   shape.prefills = chunks;
   for (const PrefillChunk& chunk : chunks) shape.prefill_tokens += chunk.query;
-  return model.at(shape, ChunkSums::of(shape), 1);
+  return model.at(shape, ChunkSums::of(shape));
 }
 
 TEST(AttentionRoofline, CountsFlopsAndBytesOfTheKey) {

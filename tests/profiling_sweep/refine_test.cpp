@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <set>
 
 namespace dooly::profiling {
 namespace {
@@ -67,7 +69,7 @@ TEST_F(Rows, BelowTheLargestGraphOnlyPaddedSizesAreMeasured) {
   }
 }
 
-TEST_F(Rows, ComputeBoundOnesAreMeasuredInBothRegimesAtTheSameRows) {
+TEST_F(Rows, SomeAreMeasuredInBothRegimesAtTheSameRows) {
   settings.both_regimes = true;
   std::map<std::uint64_t, int> cool;
   std::vector<std::uint64_t> hot;
@@ -79,12 +81,16 @@ TEST_F(Rows, ComputeBoundOnesAreMeasuredInBothRegimesAtTheSameRows) {
       ++cool[sample.point[0]];
     }
   }
-  EXPECT_EQ(hot.size(), 3u);
-  for (const std::uint64_t rows : hot) {
-    EXPECT_EQ(cool[rows], 1) << rows;
-    EXPECT_GE(rows, 256u);  // an H200 is bound by memory below
-  }
-  for (const oracle::Sample& sample : refine(norm(4096))) EXPECT_EQ(sample.regime, oracle::ClockRegime::kCool);
+  for (const std::uint64_t rows : hot) EXPECT_EQ(cool[rows], 1) << rows;
+  const auto decodes = [](std::uint64_t rows) { return rows < 256; };  // reading bounds these on an H200
+  EXPECT_EQ(std::count_if(hot.begin(), hot.end(), decodes), 2) << "8 and 64, the sizes of decode steps";
+  EXPECT_GE(std::count_if(hot.begin(), hot.end(), std::not_fn(decodes)), 3);
+  std::set<std::uint64_t> norms;
+  for (const oracle::Sample& sample : refine(norm(4096)))
+    if (sample.regime == oracle::ClockRegime::kSustained) norms.insert(sample.point[0]);
+  EXPECT_GE(norms.size(), 2u);
+  EXPECT_LE(norms.size(), 4u);
+  EXPECT_LE(*norms.begin(), 256u) << "as large as a decode step";
 }
 
 TEST_F(Rows, EachRoutingOfExpertsGetsItsCurve) {
@@ -163,7 +169,7 @@ TEST_F(AttentionRefinement, RaggedBatchesHaveTwoLengths) {
   EXPECT_GE(std::count_if(samples.begin(), samples.end(), is_ragged), 4);
 }
 
-TEST_F(AttentionRefinement, TheLongestAreMeasuredAtTheSustainedClockToo) {
+TEST_F(AttentionRefinement, SomeOfEachKindAreMeasuredAtTheSustainedClockToo) {
   const auto in = [](const std::vector<oracle::Sample>& samples, bool prefill) {
     return std::count_if(samples.begin(), samples.end(), [&](const oracle::Sample& s) {
       return s.regime == oracle::ClockRegime::kSustained && (s.point[0] > 0) == prefill;
@@ -171,8 +177,10 @@ TEST_F(AttentionRefinement, TheLongestAreMeasuredAtTheSustainedClockToo) {
   };
   settings.both_regimes = true;
   const auto both = refine(attention());
-  EXPECT_EQ(in(both, true), 3);
-  EXPECT_EQ(in(both, false), 3);
+  EXPECT_GE(in(both, true), 3);
+  EXPECT_LE(in(both, true), 5);
+  EXPECT_GE(in(both, false), 8);
+  EXPECT_LE(in(both, false), 10);
   settings.both_regimes = false;
   const auto one = refine(attention());
   EXPECT_EQ(in(one, true) + in(one, false), 0);

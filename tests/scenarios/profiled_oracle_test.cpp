@@ -86,5 +86,41 @@ TEST_F(ProfiledOracle, StandsBeforeProfiledAndRooflineOnly) {
   EXPECT_NE(messages[0].find("answers whole iterations"), std::string::npos) << messages[0];
 }
 
+TEST_F(ProfiledOracle, WithoutOneItIsTheShippedStoreOfTheGpuAndTheRooflineBehindIt) {
+  const auto file = touch("h200-a.jsonl.zst");
+  Names names = test::known_names();
+  std::vector<std::string> asked;
+  names.shipped_store = [&](const std::string& gpu) {
+    asked.push_back(gpu);
+    return gpu == "H200-SXM" ? "h200" : "";
+  };
+  const Scenario measured = test::load(short_form(), {}, names);
+  ASSERT_EQ(measured.oracles.size(), 2u);
+  EXPECT_EQ(first_of(measured).files, std::vector{file});
+  EXPECT_EQ(measured.oracles[1], OracleSpec(RooflineOracleSpec{}));
+  EXPECT_EQ(asked, std::vector<std::string>{"H200-SXM"});
+
+  EXPECT_EQ(test::load(short_form(), {"gpu=H100-SXM"}, names).oracles, std::vector<OracleSpec>{RooflineOracleSpec{}});
+  EXPECT_EQ(test::load(short_form("oracle: roofline\n"), {}, names).oracles,
+            std::vector<OracleSpec>{RooflineOracleSpec{}});
+  EXPECT_EQ(test::load(short_form(), {"oracle=roofline"}, names).oracles,
+            std::vector<OracleSpec>{RooflineOracleSpec{}});
+  const Scenario long_form = test::load(test::two_pools(), {}, names);
+  EXPECT_EQ(first_of(long_form).store, "h200");
+  EXPECT_EQ(first_of(test::load(explain(measured), {}, names)).files, std::vector{file});
+}
+
+TEST_F(ProfiledOracle, TwoKindsOfGpuHaveNoShippedStore) {
+  touch("h200-a.jsonl.zst");
+  Names names = test::known_names();
+  names.shipped_store = [](const std::string&) { return "h200"; };
+  const std::string two = R"(dooly: 1
+workload: {synthetic: {requests: 10, arrivals: {process: poisson, rate: 20/s}, prompt_tokens: 512, output_tokens: 64}}
+cluster: {nodes: [{name: a, gpu: H200-SXM}, {name: b, gpu: H100-SXM}]}
+pools: [{name: main, model: Qwen/Qwen3-8B, nodes: a}]
+)";
+  EXPECT_EQ(test::load(two, {}, names).oracles, std::vector<OracleSpec>{RooflineOracleSpec{}});
+}
+
 }  // namespace
 }  // namespace dooly::scenario

@@ -41,8 +41,8 @@ const Names& known_names() {
   return names;
 }
 
-Scenario load(std::string_view text, const std::vector<std::string>& overrides) {
-  return parse_scenario(text, files().file("s.yaml"), overrides, known_names());
+Scenario load(std::string_view text, const std::vector<std::string>& overrides, const Names& names) {
+  return parse_scenario(text, files().file("s.yaml"), overrides, names);
 }
 
 std::vector<std::string> errors(std::string_view text, const std::vector<std::string>& overrides) {

@@ -29,7 +29,8 @@ class TestFiles {
 const Names& known_names();
 
 /// Loads the text as DIRECTORY/s.yaml.
-Scenario load(std::string_view text, const std::vector<std::string>& overrides = {});
+Scenario load(std::string_view text, const std::vector<std::string>& overrides = {},
+              const Names& names = known_names());
 
 /// The messages of loading the text, the directory removed from them; empty if it loads.
 std::vector<std::string> errors(std::string_view text, const std::vector<std::string>& overrides = {});

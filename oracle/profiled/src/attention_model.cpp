@@ -91,10 +91,35 @@ ChunkSums ChunkSums::of(const BatchShape& shape) {
   return sums;
 }
 
+/// Leaves the samples of the cool clock, or of the sustained one where there are no others.
+std::vector<Sample> AttentionModel::take_slowdowns(std::vector<Sample> samples) {
+  std::vector<AttentionSlowdown::Point> decodes, prefills;
+  for (const auto& [point, ratio] : sustained_over_cool(samples)) {
+    Sample at;
+    at.point = point;
+    if (point[kPrefills] > 0 && point[kDecodes] == 0) {
+      prefills.push_back(
+          {number(at, kPrefills) * number(at, kQuery), number(at, kContext) + number(at, kQuery), ratio});
+    } else if (point[kPrefills] == 0 && !is_skewed(at)) {
+      decodes.push_back({number(at, kDecodes), work_.attended(only_context(at)), ratio});
+    }
+  }
+  decode_slower_ = AttentionSlowdown(decodes);
+  prefill_slower_ = AttentionSlowdown(prefills);
+  const auto is_hot = [](const Sample& s) { return s.regime == ClockRegime::kSustained; };
+  if (std::all_of(samples.begin(), samples.end(), is_hot)) {
+    if (!samples.empty()) decode_slowdown_ = prefill_slowdown_ = 0;
+  } else {
+    std::erase_if(samples, is_hot);
+  }
+  return samples;
+}
+
 AttentionModel::AttentionModel(const std::vector<Sample>& as_timed, const AttentionRoofline& work, const Limits& limits)
     : work_(work),
-      decode_slowdown_(limits.clock.slowdown_decode_attention) {
-  const std::vector<Sample> samples = on_cool_device(as_timed, limits.clock);
+      decode_slowdown_(limits.clock.slowdown_decode_attention),
+      prefill_slowdown_(limits.clock.slowdown) {
+  const std::vector<Sample> samples = take_slowdowns(on_cool_device(as_timed, limits.clock));
   std::vector<DecodeSurface::Point> decodes;
   std::vector<PrefillSurface::Point> prefills;
   for (const Sample& s : samples) {
@@ -207,12 +232,13 @@ AttentionModel::Result AttentionModel::of_decodes(const BatchShape& shape) const
   result.error = result.origin == Origin::kInterpolated ? std::max(decode.error, decode_.fold_error()) : decode.error;
   result.compute_seconds = mean.decodes * mean.attended * work_.decode_pair_s;
   result.decode_seconds = result.seconds;
-  result.clock_seconds = result.seconds * decode_slowdown_;
+  const double slower =
+      decode_slower_.empty() ? decode_slowdown_ : decode_slower_.factor(mean.decodes, mean.attended) - 1;
+  result.clock_seconds = result.seconds * slower;
   return result;
 }
 
-AttentionModel::Result AttentionModel::at(const BatchShape& batch_shape, const ChunkSums& chunks,
-                                          double slowdown) const {
+AttentionModel::Result AttentionModel::at(const BatchShape& batch_shape, const ChunkSums& chunks) const {
   BatchShape shape = batch_shape;
   shape.decodes += chunks.single;
   shape.decode_context += chunks.single_context;
@@ -224,7 +250,10 @@ AttentionModel::Result AttentionModel::at(const BatchShape& batch_shape, const C
   const Answer prefill = prefill_.at(batch);
   const double computing = batch.pair_sum * work_.pair_s;
   const double reading = batch.kv_sum * work_.token_s + work_.kernel_s;
-  const double factor = std::max(computing * slowdown, reading) / std::max(computing, reading);
+  const double bound = std::max(computing * (1 + prefill_slowdown_), reading) / std::max(computing, reading);
+  const double factor = prefill_slower_.empty()
+                            ? bound
+                            : prefill_slower_.factor(batch.query_sum, batch.context + batch.query_sum / chunks.count);
   result.clock_seconds = prefill.seconds * (factor - 1) + decode.clock_seconds;
   result.decode_seconds = decode.seconds;
   result.compute_seconds = decode.compute_seconds + computing;

@@ -54,7 +54,7 @@ CompiledPlan::Row CompiledPlan::row_of(const std::vector<RowOperator>& operators
     const Answer answer = op.curve.at(x);
     const double seconds = op.count * answer.seconds;
     (op.collective ? row.collective : row.token_ops) += seconds;
-    if (!op.collective) row.clock += seconds * (op.curve.work().clock_factor(x, op.slowdown, op.slowdown_memory) - 1);
+    if (!op.collective) row.clock += seconds * (op.slower.factor(op.curve.work(), x) - 1);
     row.compute += std::min(seconds, op.count * op.curve.work().compute(x));
     row.origin[static_cast<int>(answer.origin)] += seconds;
     row.error += seconds * answer.error;
@@ -117,7 +117,7 @@ const CompiledPlan::DecodeShares& CompiledPlan::decode_shares(const BatchShape& 
   Provenance seconds{rows.origin[0], rows.origin[1], rows.origin[2], rows.origin[3]};
   double total = rows.token_ops + rows.collective, error = rows.error, compute = rows.compute, attention = 0;
   for (const AttentionOperatorModel& op : attention_) {
-    const AttentionModel::Result result = op.at(middle, {}, 1);
+    const AttentionModel::Result result = op.at(middle, {});
     const double taken = op.count * result.seconds;
     add_to(seconds, result.origin, taken);
     total += taken;
@@ -156,7 +156,7 @@ void CompiledPlan::cost(const BatchShape& shape, DeviceState state, StepCost& an
   double clock = rows.clock, error = rows.error, compute = rows.compute, attention = 0, decode_attention = 0;
   answer.provenance = {rows.origin[0], rows.origin[1], rows.origin[2], rows.origin[3]};
   for (const AttentionOperatorModel& op : attention_) {
-    const AttentionModel::Result result = op.at(shape, chunks, op.slowdown);
+    const AttentionModel::Result result = op.at(shape, chunks);
     const double taken = op.count * result.seconds;
     attention += taken;
     clock += op.count * result.clock_seconds;

@@ -6,8 +6,6 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <optional>
 #include <set>
 
 namespace dooly::oracle {
@@ -46,22 +44,19 @@ bool says_regime(const std::vector<SampleSet>& sets) {
   });
 }
 
-/// Time at the sustained clock over that at the cool one, of the points that were measured at both; at least 1.
-template <typename Is>
-std::optional<double> slowdown_of(const std::vector<Sample>& samples, const Is& is_wanted) {
-  std::map<SamplePoint, double> cool;
-  for (const Sample& s : samples)
-    if (s.regime == ClockRegime::kCool && is_wanted(s)) cool[s.point] = s.median_s;
-  double sum = 0;
-  int pairs = 0;
-  for (const Sample& s : samples) {
-    const auto same = s.regime == ClockRegime::kSustained ? cool.find(s.point) : cool.end();
-    if (same == cool.end() || !(same->second > 0)) continue;
-    sum += s.median_s / same->second;
-    ++pairs;
+/// Sustained ÷ cool time where both were measured.
+std::map<double, double> ratios_of(const std::vector<WorkCurve::Point>& hot,
+                                   const std::vector<WorkCurve::Point>& cool) {
+  std::map<double, std::pair<double, int>> at;
+  for (const WorkCurve::Point& p : cool) {
+    at[p.x].first += p.seconds;
+    ++at[p.x].second;
   }
-  if (pairs == 0) return std::nullopt;
-  return std::max(1.0, sum / pairs);
+  std::map<double, double> ratios;
+  for (const WorkCurve::Point& p : hot)
+    if (const auto same = at.find(p.x); same != at.end())
+      ratios[p.x] = p.seconds * same->second.second / same->second.first;
+  return ratios;
 }
 
 }  // namespace
@@ -149,28 +144,17 @@ void PlanCompiler::report(const PlanEntry& entry, OperatorAnswer answer) {
 
 void PlanCompiler::add_attention(const PlanEntry& entry) {
   OperatorAnswer answer;
-  answer.clock_slowdown = 1 + settings_.clock.slowdown;
-  Found found = find_attention(entry);
-  const bool has_cool = std::any_of(found.samples.begin(), found.samples.end(),
-                                    [](const Sample& s) { return s.regime != ClockRegime::kSustained; });
+  const Found found = find_attention(entry);
   AttentionModel::Limits limits{settings_.max_num_seqs, double(1 << 20), settings_.clock};
-  if (has_cool) {
-    constexpr std::size_t kChunks = 0;
-    const auto is_prefill = [](const Sample& s) { return s.point[kChunks] > 0; };
-    if (const auto slower = slowdown_of(found.samples, is_prefill)) answer.clock_slowdown = *slower;
-    if (const auto slower = slowdown_of(found.samples, std::not_fn(is_prefill)))
-      limits.clock.slowdown_decode_attention = *slower - 1;
-    std::erase_if(found.samples, [](const Sample& s) { return s.regime == ClockRegime::kSustained; });
-  }
   AttentionModel model(found.samples, attention_roofline(entry.key, gpu_, settings_.efficiency), limits);
+  answer.clock_slowdown = model.prefill_slowdown();
   answer.source = found.source;
   answer.points = model.points();
   answer.fold_error = model.fold_error();
   answer.best = found.source < 0 ? Origin::kRoofline : found.note.empty() ? Origin::kMeasured : Origin::kInterpolated;
   answer.note = found.note;
-  if (found.source >= 0 && !has_cool) answer.clock_slowdown = 1;  // measured at the sustained clock alone
   const double least_error = found.note.empty() ? 0 : answer.fold_error;
-  out_.attention_.push_back({std::move(model), double(entry.count), answer.clock_slowdown, answer.best, least_error});
+  out_.attention_.push_back({std::move(model), double(entry.count), answer.best, least_error});
   report(entry, std::move(answer));
 }
 
@@ -181,13 +165,13 @@ RowWork PlanCompiler::work_of(const PlanEntry& entry) const {
 
 void PlanCompiler::add_rows(const PlanEntry& entry) {
   OperatorAnswer answer;
-  answer.clock_slowdown = 1 + settings_.clock.slowdown;
   const RowWork work = work_of(entry);
   CompiledPlan::RowOperator op;
-  op.curve = curve_of(entry, work, answer);
+  RowSlowdown slower(1 + settings_.clock.slowdown, 1 + settings_.clock.slowdown_memory);
+  op.curve = curve_of(entry, work, answer, slower);
   op.count = entry.count;
-  op.slowdown = answer.clock_slowdown;
-  if (op.slowdown > 1) op.slowdown_memory = 1 + settings_.clock.slowdown_memory;
+  op.slower = slower;
+  answer.clock_slowdown = slower.computing();
   op.collective = entry.binding == Binding::kCollective;
   op.scale = op.collective ? entry.bytes_per_token : entry.rows_per_token;
   answer.points = op.curve.points().size();
@@ -202,17 +186,19 @@ void PlanCompiler::add_rows(const PlanEntry& entry) {
   report(entry, std::move(answer));
 }
 
-WorkCurve PlanCompiler::curve_of(const PlanEntry& entry, const RowWork& work, OperatorAnswer& answer) {
+WorkCurve PlanCompiler::curve_of(const PlanEntry& entry, const RowWork& work, OperatorAnswer& answer,
+                                 RowSlowdown& slower) {
   Found found = find(entry.signature);
   if (found.source >= 0) {
     answer.source = found.source;
     answer.best = Origin::kMeasured;
     if (entry.key.kind == "all_reduce") extend_custom_all_reduce(entry, found.samples, answer);
-    return fit(entry, found.samples, work, answer);
+    return fit(entry, found.samples, work, answer, slower);
   }
   WorkCurve curve;
-  if (entry.key.kind == "linear" && linear_from_neighbours(entry, answer, curve)) return curve;
-  if (entry.binding == Binding::kCollective && collective_of_other_family(entry, work, answer, curve)) return curve;
+  if (entry.key.kind == "linear" && linear_from_neighbours(entry, answer, slower, curve)) return curve;
+  if (entry.binding == Binding::kCollective && collective_of_other_family(entry, work, answer, slower, curve))
+    return curve;
   return WorkCurve({}, work);
 }
 
@@ -264,27 +250,16 @@ std::vector<WorkCurve::Point> PlanCompiler::points_of(const PlanEntry& entry, co
 }
 
 WorkCurve PlanCompiler::fit(const PlanEntry& entry, const std::vector<Sample>& samples, const RowWork& work,
-                            OperatorAnswer& answer) const {
+                            OperatorAnswer& answer, RowSlowdown& slower) const {
   std::vector<WorkCurve::Point> cool = points_of(entry, samples, ClockRegime::kCool, answer);
   std::vector<WorkCurve::Point> hot = points_of(entry, samples, ClockRegime::kSustained, answer);
   if (entry.binding == Binding::kCollective) {
     cool.insert(cool.end(), hot.begin(), hot.end());
     return WorkCurve(std::move(cool), work);
   }
-  if (!cool.empty() && !hot.empty()) {  // the slowdown where computing bounds
-    const WorkCurve base(cool, work);
-    double sum = 0, weights = 0;
-    for (const WorkCurve::Point& p : hot) {
-      const double weight = work.clock_factor(p.x, 1.1) - 1;
-      const Answer same = base.at(p.x);
-      if (weight <= 0 || same.origin != Origin::kMeasured) continue;
-      sum += weight * (p.seconds / same.seconds);
-      weights += weight;
-    }
-    if (weights > 0) answer.clock_slowdown = std::max(1.0, sum / weights);
-  }
+  slower.measured(ratios_of(hot, cool), work);
   if (cool.empty()) {
-    for (WorkCurve::Point& p : hot) p.seconds /= work.clock_factor(p.x, answer.clock_slowdown);
+    for (WorkCurve::Point& p : hot) p.seconds /= slower.factor(work, p.x);
     return WorkCurve(std::move(hot), work);
   }
   WorkCurve curve(std::move(cool), work);
@@ -305,14 +280,15 @@ WorkCurve PlanCompiler::on_cool_device(WorkCurve curve) const {
   return curve;
 }
 
-bool PlanCompiler::linear_from_neighbours(const PlanEntry& entry, OperatorAnswer& answer, WorkCurve& curve) {
+bool PlanCompiler::linear_from_neighbours(const PlanEntry& entry, OperatorAnswer& answer, RowSlowdown& slower,
+                                          WorkCurve& curve) {
   if (entry.key.dims.size() != 2) return false;
   OperatorKey plain = entry.key;
   plain.attributes.erase("bias");
   if (plain != entry.key) {
     const Found found = find(signature_of(plain));
     if (found.source >= 0) {
-      curve = fit(entry, found.samples, work_of(entry), answer);
+      curve = fit(entry, found.samples, work_of(entry), answer, slower);
       curve.relabel(Origin::kInterpolated, curve.fold_error());
       answer.source = found.source;
       answer.best = Origin::kInterpolated;
@@ -354,7 +330,7 @@ void PlanCompiler::extend_custom_all_reduce(const PlanEntry& entry, std::vector<
 }
 
 bool PlanCompiler::collective_of_other_family(const PlanEntry& entry, const RowWork& work, OperatorAnswer& answer,
-                                              WorkCurve& curve) {
+                                              RowSlowdown& slower, WorkCurve& curve) {
   for (const char* family : {"nccl", "vllm-custom"}) {
     for (const char* dtype : {"", "bfloat16", "float16"}) {  // what counts is bytes
       OperatorKey other = entry.key;
@@ -362,7 +338,7 @@ bool PlanCompiler::collective_of_other_family(const PlanEntry& entry, const RowW
       if (*dtype != 0 && !other.dtypes.empty()) other.dtypes[0] = dtype;
       const Found found = find(signature_of(other));
       if (found.source < 0) continue;
-      curve = fit(entry, found.samples, work, answer);
+      curve = fit(entry, found.samples, work, answer, slower);
       curve.relabel(Origin::kInterpolated, curve.fold_error());
       answer.source = found.source;
       answer.best = Origin::kInterpolated;

@@ -25,14 +25,15 @@ class PlanCompiler {
   };
   void add_rows(const PlanEntry& entry);
   void add_attention(const PlanEntry& entry);
-  WorkCurve curve_of(const PlanEntry& entry, const RowWork& work, OperatorAnswer& answer);
-  WorkCurve fit(const PlanEntry& entry, const std::vector<Sample>& samples, const RowWork& work,
-                OperatorAnswer& answer) const;
+  /// `slower`: the platform's when called, what was measured after.
+  WorkCurve curve_of(const PlanEntry& entry, const RowWork& work, OperatorAnswer& answer, RowSlowdown& slower);
+  WorkCurve fit(const PlanEntry& entry, const std::vector<Sample>& samples, const RowWork& work, OperatorAnswer& answer,
+                RowSlowdown& slower) const;
   std::vector<WorkCurve::Point> points_of(const PlanEntry& entry, const std::vector<Sample>& samples,
                                           ClockRegime regime, OperatorAnswer& answer) const;
-  bool linear_from_neighbours(const PlanEntry& entry, OperatorAnswer& answer, WorkCurve& curve);
+  bool linear_from_neighbours(const PlanEntry& entry, OperatorAnswer& answer, RowSlowdown& slower, WorkCurve& curve);
   bool collective_of_other_family(const PlanEntry& entry, const RowWork& work, OperatorAnswer& answer,
-                                  WorkCurve& curve);
+                                  RowSlowdown& slower, WorkCurve& curve);
   void extend_custom_all_reduce(const PlanEntry& entry, std::vector<Sample>& samples, OperatorAnswer& answer);
   WorkCurve on_cool_device(WorkCurve curve) const;
   RowWork work_of(const PlanEntry& entry) const;

@@ -155,7 +155,7 @@ oracle::AttentionModel::Result model_at(const oracle::AttentionModel& model, con
   shape.decode_context_squares = few * point[kMost] * point[kMost] + many * point[kLongContext] * point[kLongContext];
   shape.prefill_tokens = static_cast<std::uint32_t>(point[kChunks] * point[kQuery]);
   shape.prefills = chunks;
-  return model.at(shape, oracle::ChunkSums::of(shape), 1);
+  return model.at(shape, oracle::ChunkSums::of(shape));
 }
 
 }  // namespace dooly::profiling

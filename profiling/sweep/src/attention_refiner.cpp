@@ -1,7 +1,9 @@
 #include "attention_refiner.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <set>
 
@@ -155,11 +157,25 @@ AttentionRefiner::Verdict AttentionRefiner::judge(AttentionPart part, const std:
   return verdict;
 }
 
-/// The longest of what was measured cool, three of each: whole prompts, and decodes of as many tokens as a step has.
+/// Measured points to measure again at the sustained clock: of decodes some of each kind (short contexts are bound by
+/// the start of their kernels, long ones by reading, many by their arithmetic), of single prompts short and long ones.
 std::vector<SamplePoint> AttentionRefiner::sustained_points(const std::vector<Sample>& samples) const {
-  constexpr std::size_t kEach = 3;
-  std::vector<std::pair<double, SamplePoint>> prompts, decodes;
-  std::set<SamplePoint> hot;
+  struct Place {
+    double u, v;  // sequences and context; query tokens and 1
+  };
+  constexpr std::array<Place, 10> kDecodes{{{1, 1024},
+                                            {1, 8192},
+                                            {8, 512},
+                                            {8, 2048},
+                                            {32, 1024},
+                                            {32, 4096},
+                                            {64, 512},
+                                            {128, 1024},
+                                            {256, 512},
+                                            {1024, 1024}}};
+  constexpr std::array<Place, 5> kPrompts{{{512, 1}, {1024, 1}, {2048, 1}, {4096, 1}, {8192, 1}}};
+  std::vector<std::pair<Place, SamplePoint>> prompts, decodes;
+  std::set<SamplePoint> hot, chosen;
   for (const Sample& sample : samples) {
     if (sample.regime == oracle::ClockRegime::kSustained) {
       hot.insert(sample.point);
@@ -168,17 +184,25 @@ std::vector<SamplePoint> AttentionRefiner::sustained_points(const std::vector<Sa
     if (!is_usable(sample)) continue;
     const AttentionPart part = part_of(sample.point);
     if (part == AttentionPart::kPrefill && sample.point[0] == 1 && sample.point[2] == 0)
-      prompts.emplace_back(sample.median_s, sample.point);
-    if (part == AttentionPart::kDecode && sample.point[3] >= 16 && sample.point[4] < 4096)
-      decodes.emplace_back(sample.median_s, sample.point);
+      prompts.push_back({{double(sample.point[1]), 1}, sample.point});
+    if (part == AttentionPart::kDecode)
+      decodes.push_back({{double(sample.point[3]), double(sample.point[4])}, sample.point});
   }
-  std::vector<SamplePoint> chosen;
-  for (auto* list : {&prompts, &decodes}) {
-    std::sort(list->rbegin(), list->rend());
-    for (std::size_t i = 0; i < std::min(kEach, list->size()); ++i)
-      if (!hot.contains((*list)[i].second)) chosen.push_back((*list)[i].second);
-  }
-  return chosen;
+  const auto choose = [&](const auto& places, const auto& measured) {
+    for (const Place& wanted : places) {
+      const auto apart = [&](const auto& at) {
+        return std::abs(std::log2(at.first.u / wanted.u)) + std::abs(std::log2((at.first.v + 1) / (wanted.v + 1)));
+      };
+      const auto nearest = std::min_element(measured.begin(), measured.end(),
+                                            [&](const auto& a, const auto& b) { return apart(a) < apart(b); });
+      if (nearest != measured.end() && apart(*nearest) < 1.5) chosen.insert(nearest->second);
+    }
+  };
+  choose(kDecodes, decodes);
+  choose(kPrompts, prompts);
+  std::vector<SamplePoint> missing;
+  std::set_difference(chosen.begin(), chosen.end(), hot.begin(), hot.end(), std::back_inserter(missing));
+  return missing;
 }
 
 Round AttentionRefiner::next(const std::vector<Sample>& samples) const {

@@ -180,13 +180,28 @@ std::vector<std::uint64_t> RowRefiner::curve_rows(const Points& points, const st
   return missing;
 }
 
-/// Three of the measured rows at which computing bounds; the production code needs both regimes at the same rows.
+/// Measured rows to measure again at the sustained clock. A decode step after a prompt runs there as well as the prompt
+/// does: what reading, the start of the kernel or its length bounds slows down in its own way. So a few at the sizes of
+/// decode steps and, of matrix products, three of those that computing bounds.
 std::vector<std::uint64_t> RowRefiner::sustained_rows(const Points& cool) const {
+  std::set<std::uint64_t> chosen;
+  if (cool.empty()) return {};
+  for (const double wanted : {8.0, 64.0, 256.0}) {
+    const auto apart = [&](const auto& at) { return std::abs(std::log(double(at.first) / wanted)); };
+    const auto nearest =
+        std::min_element(cool.begin(), cool.end(), [&](const auto& a, const auto& b) { return apart(a) < apart(b); });
+    if (apart(*nearest) < std::log(2)) chosen.insert(nearest->first);
+  }
   std::vector<std::uint64_t> bound;
   for (const auto& [rows, time] : cool)
     if (work_.clock_factor(double(rows), 1.1) > 1.05) bound.push_back(rows);
-  if (bound.size() <= 3) return bound;
-  return {bound[bound.size() / 3], bound[2 * bound.size() / 3], bound.back()};
+  if (multiplies_matrices(operation_.key)) {
+    for (const std::size_t third : {1, 2, 3})
+      if (bound.size() >= third) chosen.insert(bound[std::max<std::size_t>(third * bound.size() / 3, 1) - 1]);
+  } else {
+    chosen.insert(cool.rbegin()->first);
+  }
+  return {chosen.begin(), chosen.end()};
 }
 
 Round RowRefiner::next(const std::vector<oracle::Sample>& samples) const {
@@ -210,7 +225,8 @@ Round RowRefiner::next(const std::vector<oracle::Sample>& samples) const {
     prior = Prior{WorkCurve(std::move(curve), work_), work_, true};
   }
   if (errors.count > 0) round.fold_error = errors.sum / static_cast<double>(errors.count);
-  if (!round.probes.empty() || !settings_.both_regimes || !multiplies_matrices(operation_.key)) return round;
+  if (!round.probes.empty() || !settings_.both_regimes || operation_.binding == oracle::Binding::kCollective)
+    return round;
   const std::uint32_t routing = settings_.routings.front();
   const Points hot = points_of(samples, routing, true);
   for (const std::uint64_t rows : sustained_rows(points_of(samples, routing, false)))

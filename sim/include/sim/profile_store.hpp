@@ -21,6 +21,10 @@ std::unique_ptr<oracle::SampleSource> open_profiles(const std::vector<std::files
 std::vector<std::string> profiled_gpus(const std::vector<std::filesystem::path>& paths,
                                        std::string_view environment = {});
 
+/// The name by which a scenario calls the portable files of a directory that were measured on a GPU (a name or an alias
+/// of the GPU table): what stands before the first dash of theirs, `h200` of `h200-vllm.jsonl.zst`. Empty: there are none.
+std::string shipped_store(const std::filesystem::path& directory, std::string_view gpu);
+
 /// Attention back end of vLLM on a GPU unless the user names one: fa3 on Hopper, flashinfer on Blackwell's data-centre
 /// parts, else fa2. Of a processor, torch: that of the profiler's built-in engine.
 std::string_view default_attention_backend(std::string_view gpu);

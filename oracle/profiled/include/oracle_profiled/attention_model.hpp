@@ -11,6 +11,7 @@
 #include "oracle_profiled/mixed_surface.hpp"
 #include "oracle_profiled/prefill_surface.hpp"
 #include "oracle_profiled/skew_curve.hpp"
+#include "oracle_profiled/slowdown.hpp"
 
 #include <vector>
 
@@ -43,9 +44,10 @@ class AttentionModel {
   struct Limits {
     std::uint32_t max_decodes = 1024;
     double max_context = 1 << 20;
-    ClockTerms clock = {};  ///< samples are taken to what they would be on a cool device
+    ClockTerms clock = {};  ///< for samples of unknown regime, and for parts that were not measured in both
   };
-  /// `samples` empty: the roofline answers everything.
+  /// `samples` empty: the roofline answers everything. Those at the sustained clock say how much longer that takes;
+  /// where there are no others they are all there is.
   AttentionModel(const std::vector<Sample>& samples, const AttentionRoofline& work, const Limits& limits);
 
   struct Result {
@@ -56,8 +58,9 @@ class AttentionModel {
     double error = 0;
     double decode_seconds = 0;  ///< for the decodes alone
   };
-  /// `slowdown`: of computing at the sustained clock.
-  Result at(const BatchShape& shape, const ChunkSums& chunks, double slowdown) const;
+  Result at(const BatchShape& shape, const ChunkSums& chunks) const;
+  /// Mean factor of prompts at the sustained clock.
+  double prefill_slowdown() const { return prefill_slower_.empty() ? 1 + prefill_slowdown_ : prefill_slower_.mean(); }
   /// A batch of decodes alone, seconds() of at(): the simulator's innermost question.
   double decode_seconds(const BatchShape& shape) const {
     const DecodeMean mean = mean_of(shape);
@@ -100,6 +103,7 @@ class AttentionModel {
   DecodeMean mean_of_unequal(const BatchShape& shape, double n, double mean) const;
   PrefillSurface::Batch prefill_batch(const BatchShape& shape, const ChunkSums& chunks) const;
   void fit_mixed(const std::vector<Sample>& samples);
+  std::vector<Sample> take_slowdowns(std::vector<Sample> samples);
   void fit_skew(const std::vector<Sample>& samples, std::uint32_t max_decodes);
   Result of_decodes(const BatchShape& shape) const;
 
@@ -109,7 +113,8 @@ class AttentionModel {
   MixedSurface mixed_;
   SkewCurve skew_, mixed_skew_;  // of decodes alone, of decodes beside chunks
   bool needs_squares_ = false;
-  double decode_slowdown_ = 0;  // of decodes at the sustained clock
+  AttentionSlowdown decode_slower_, prefill_slower_;  // measured
+  double decode_slowdown_ = 0, prefill_slowdown_ = 0;  // where it was not
   std::size_t points_ = 0;
 };
 

@@ -6,6 +6,7 @@
 #include "oracle/sample_set.hpp"
 #include "oracle/step_plan.hpp"
 #include "oracle_profiled/attention_model.hpp"
+#include "oracle_profiled/slowdown.hpp"
 #include "oracle_profiled/work_curve.hpp"
 
 #include <span>
@@ -74,19 +75,17 @@ class CompiledPlan {
   struct RowOperator {
     WorkCurve curve;
     double count = 1;
-    double slowdown = 1;
-    double slowdown_memory = 1;
+    RowSlowdown slower;
     double scale = 1;  ///< rows to the curve's coordinate: bytes a row
     bool collective = false;
   };
   struct AttentionOperatorModel {
     AttentionModel model;
     double count = 1;
-    double slowdown = 1;
     Origin best = Origin::kMeasured;  ///< interpolated: the samples are another signature's
     double least_error = 0;
-    AttentionModel::Result at(const BatchShape& shape, const ChunkSums& chunks, double with_slowdown) const {
-      AttentionModel::Result result = model.at(shape, chunks, with_slowdown);
+    AttentionModel::Result at(const BatchShape& shape, const ChunkSums& chunks) const {
+      AttentionModel::Result result = model.at(shape, chunks);
       result.origin = worse(result.origin, best);
       result.error = std::max(result.error, least_error);
       return result;

@@ -1,0 +1,56 @@
+#pragma once
+
+#include "oracle/sample.hpp"
+#include "oracle_profiled/row_work.hpp"
+
+#include <map>
+#include <vector>
+
+namespace dooly::oracle {
+
+/// How many times longer an operator by rows takes at the sustained clock: between points measured in both regimes
+/// linear in the logarithm of the rows, held beyond them. Below points that computing bounds alone, and without any,
+/// what the platform says of computing and of reading decides by the operator's work. At least 1.
+class RowSlowdown {
+ public:
+  RowSlowdown() = default;
+  /// Without measured points: `computing`, `reading` as factors.
+  RowSlowdown(double computing, double reading) : computing_(computing), reading_(reading) {}
+  /// `ratio_by_rows`: sustained ÷ cool.
+  void measured(const std::map<double, double>& ratio_by_rows, const RowWork& work);
+
+  double factor(const RowWork& work, double rows) const;
+  /// Of its computing: measured, else the platform's.
+  double computing() const { return computing_; }
+
+ private:
+  struct Point {
+    double rows, ratio;
+  };
+  std::vector<Point> points_;  // ascending
+  double computing_ = 1, reading_ = 1;
+};
+
+/// The same of attention: by two coordinates of a batch in their logarithms, the mean of the points measured in both
+/// regimes weighted by one over the squared distance, so that a point of its own has its own value.
+class AttentionSlowdown {
+ public:
+  struct Point {
+    double u, v;   ///< sequences and mean attended tokens, or query tokens and KV tokens
+    double ratio;  ///< sustained ÷ cool
+  };
+  AttentionSlowdown() = default;
+  explicit AttentionSlowdown(const std::vector<Point>& points);
+
+  bool empty() const { return points_.empty(); }
+  double factor(double u, double v) const;
+  double mean() const;
+
+ private:
+  std::vector<Point> points_;  // u, v as logarithms
+};
+
+/// Cool and sustained times of the same point, as ratios by point.
+std::map<SamplePoint, double> sustained_over_cool(const std::vector<Sample>& samples);
+
+}  // namespace dooly::oracle

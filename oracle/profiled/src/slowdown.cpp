@@ -1,0 +1,88 @@
+#include "oracle_profiled/slowdown.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace dooly::oracle {
+namespace {
+
+/// Kernels of a few microseconds scatter by more than their clock: no kernel gains by a slower clock, and none loses
+/// more than the clock does (1,980 to some 1,250 MHz).
+constexpr double kMost = 1.6;
+
+double held(double ratio) { return std::clamp(ratio, 1.0, kMost); }
+
+}  // namespace
+
+void RowSlowdown::measured(const std::map<double, double>& ratio_by_rows, const RowWork& work) {
+  double sum = 0, weights = 0;
+  for (const auto& [rows, ratio] : ratio_by_rows) {
+    points_.push_back({rows, held(ratio)});
+    const double weight = work.clock_factor(rows, 1.1) - 1;  // where computing bounds
+    if (weight <= 0) continue;
+    sum += weight * ratio;
+    weights += weight;
+  }
+  if (weights > 0) computing_ = std::max(1.0, sum / weights);
+}
+
+double RowSlowdown::factor(const RowWork& work, double rows) const {
+  if (points_.empty()) return work.clock_factor(rows, computing_, reading_);
+  if (rows <= points_.front().rows) {
+    const bool computing_alone = work.clock_factor(points_.front().rows, 1.1) > 1;
+    return computing_alone ? work.clock_factor(rows, points_.front().ratio, reading_) : points_.front().ratio;
+  }
+  const auto above =
+      std::lower_bound(points_.begin(), points_.end(), rows, [](const Point& p, double x) { return p.rows < x; });
+  if (above == points_.end()) return points_.back().ratio;
+  const Point& below = *std::prev(above);
+  const double part = std::log(rows / below.rows) / std::log(above->rows / below.rows);
+  return below.ratio + (above->ratio - below.ratio) * part;
+}
+
+AttentionSlowdown::AttentionSlowdown(const std::vector<Point>& points) {
+  for (const Point& p : points) points_.push_back({std::log2(1 + p.u), std::log2(1 + p.v), held(p.ratio)});
+}
+
+double AttentionSlowdown::factor(double u, double v) const {
+  const double at_u = std::log2(1 + u), at_v = std::log2(1 + v);
+  double sum = 0, weights = 0;
+  for (const Point& p : points_) {
+    const double du = p.u - at_u, dv = p.v - at_v, square = du * du + dv * dv;
+    if (square < 1e-12) return p.ratio;
+    sum += p.ratio / square;
+    weights += 1 / square;
+  }
+  return weights > 0 ? sum / weights : 1;
+}
+
+double AttentionSlowdown::mean() const {
+  double sum = 0;
+  for (const Point& p : points_) sum += p.ratio;
+  return points_.empty() ? 1 : sum / static_cast<double>(points_.size());
+}
+
+std::map<SamplePoint, double> sustained_over_cool(const std::vector<Sample>& samples) {
+  struct Times {
+    double cool = 0, sustained = 0;
+    int cools = 0, hots = 0;
+  };
+  std::map<SamplePoint, Times> times;
+  for (const Sample& s : samples) {
+    if (s.status != SampleStatus::kOk || !(s.median_s > 0)) continue;
+    Times& t = times[s.point];
+    if (s.regime == ClockRegime::kSustained) {
+      t.sustained += s.median_s;
+      ++t.hots;
+    } else if (s.regime == ClockRegime::kCool) {
+      t.cool += s.median_s;
+      ++t.cools;
+    }
+  }
+  std::map<SamplePoint, double> ratios;
+  for (const auto& [point, t] : times)
+    if (t.cools > 0 && t.hots > 0) ratios[point] = (t.sustained / t.hots) / (t.cool / t.cools);
+  return ratios;
+}
+
+}  // namespace dooly::oracle
