@@ -110,8 +110,7 @@ Scenario load_scenario(const std::filesystem::path& path, const std::vector<std:
   std::ostringstream text;
   if (std::filesystem::file_size(path, error) == 0)
     return parse_scenario("", path, overrides, names);  // `<<` calls no bytes a failure
-  if (!stream || !(text << stream.rdbuf()))
-    throw ScenarioError({path.string() + ": cannot be read as a file"});
+  if (!stream || !(text << stream.rdbuf())) throw ScenarioError({path.string() + ": cannot be read as a file"});
   return parse_scenario(text.str(), path, overrides, names);
 }
 
