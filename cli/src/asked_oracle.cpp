@@ -4,16 +4,13 @@
 #include "text.hpp"
 
 #include "oracle/oracle_error.hpp"
+#include "oracle/text_file.hpp"
 #include "oracle_store/signature_store.hpp"
 #include "sim/profile_store.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 namespace dooly::cli {
 namespace {
@@ -31,11 +28,8 @@ std::uint32_t whole(const char* option, const std::optional<std::string>& text, 
 /// A file, or a plan that one of the stores holds.
 std::string plan_text(const std::string& name, const std::vector<std::filesystem::path>& stores) {
   std::error_code ignored;
-  if (std::filesystem::is_regular_file(name, ignored)) {
-    std::ifstream file(name, std::ios::binary);
-    if (!file) throw UsageError(name + ": cannot be read: " + std::strerror(errno));
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
+  if (std::filesystem::exists(name, ignored) && !std::filesystem::is_directory(name, ignored))
+    return oracle::read_text_file(name);
   std::vector<std::string> known;
   for (const std::filesystem::path& path : stores) {
     if (!std::filesystem::is_directory(path, ignored)) continue;

@@ -1,6 +1,7 @@
 #include "store_change.hpp"
 
 #include "cli_error.hpp"
+#include "removed_on_signal.hpp"
 #include "text.hpp"
 
 #include "oracle_store/compare.hpp"
@@ -69,6 +70,7 @@ Streams open_all(const StoreChange& change) {
 /// The writer comes first: from then on no other process changes the target, which may be an input, too.
 std::uint64_t write_file(const StoreChange& change, store::Prefer prefer) {
   store::PortableWriter writer(change.target);
+  const RemovedOnSignal guard(writer.temporary());
   const Streams streams = open_all(change);
   store::merge(
       pointers(streams), prefer, [&](const store::Record& record, std::size_t) { writer.write(record); }, nothing);
@@ -87,6 +89,12 @@ RecordOpener opener_of(const std::filesystem::path& path) {
 bool is_portable(const std::filesystem::path& path) {
   if (std::filesystem::is_directory(path)) return false;
   return std::filesystem::is_regular_file(path) || path.extension() == ".zst" || path.extension() == ".jsonl";
+}
+
+bool is_taken(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(path, ignored)) return std::filesystem::exists(path);
+  return !std::filesystem::is_empty(path, ignored);
 }
 
 std::optional<std::uint32_t> positive_number(const std::optional<std::string>& text, std::string_view option) {

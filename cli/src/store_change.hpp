@@ -24,6 +24,9 @@ RecordOpener opener_of(const std::filesystem::path& path);
 /// By its name, or what is there already: a file in portable form, else a directory.
 bool is_portable(const std::filesystem::path& path);
 
+/// Whether something is there that a new output would replace: a file, even an empty one, or a folder that holds any.
+bool is_taken(const std::filesystem::path& path);
+
 /// An option's value; throws UsageError that names the option.
 std::optional<std::uint32_t> positive_number(const std::optional<std::string>& text, std::string_view option);
 

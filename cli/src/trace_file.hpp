@@ -25,6 +25,7 @@ class TraceFile {
 
   Encoding encoding() const { return encoding_; }
   std::ostream& stream() { return stream_; }
+  const std::filesystem::path& temporary() const { return temporary_; }  ///< empty: stdout
   bool failed() const { return buffer_.error() != 0; }
   /// Throws results::WriteFailed if anything got lost.
   void finish();

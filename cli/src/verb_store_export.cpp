@@ -1,4 +1,5 @@
 #include "cli_error.hpp"
+#include "removed_on_signal.hpp"
 #include "store_change.hpp"
 #include "text.hpp"
 #include "verb_store.hpp"
@@ -70,6 +71,7 @@ ExitCode export_portable(const ExportArguments& arguments, Terminal& terminal) {
   if (std::filesystem::exists(out) && !arguments.force) throw UsageError(out + ": exists already; --force replaces it");
   const auto records = opener_of(arguments.store)();
   store::PortableWriter writer(out);
+  const RemovedOnSignal guard(writer.temporary());
   for (store::Record record; records->next(record);) writer.write(record);
   terminal.note(out + ": " + with_commas(writer.finish()) + " records written");
   return ExitCode::kDone;
@@ -77,8 +79,9 @@ ExitCode export_portable(const ExportArguments& arguments, Terminal& terminal) {
 
 ExitCode export_foreign(const ExportArguments& arguments, Terminal& terminal) {
   const std::string& out = arguments.out;
-  std::error_code ignored;
-  if (std::filesystem::exists(out) && !std::filesystem::is_empty(out, ignored) && !arguments.force)
+  if (std::filesystem::exists(out) && !std::filesystem::is_directory(out))
+    throw UsageError(out + ": is a file; another simulator's profile is a folder");
+  if (is_taken(out) && !arguments.force)
     throw UsageError(out + ": holds files already; --force replaces those of the same name");
   if (!std::filesystem::exists(arguments.store)) throw UsageError(arguments.store + ": no such store or file");
   Origins origins;

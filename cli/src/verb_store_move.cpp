@@ -74,7 +74,7 @@ ExitCode import_into_store(const ImportArguments& arguments, Terminal& terminal)
 ExitCode merge(const std::string& out, const std::vector<std::string>& inputs, OnConflict on_conflict, bool force,
                Terminal& terminal) {
   std::error_code ignored;
-  const bool is_there = std::filesystem::exists(out) && !std::filesystem::is_empty(out, ignored);
+  const bool is_there = is_taken(out);
   for (const std::string& input : inputs)
     if (is_there && std::filesystem::equivalent(out, input, ignored))
       throw UsageError(out + ": is an input too; dooly store import adds to a store");

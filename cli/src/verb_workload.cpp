@@ -1,5 +1,6 @@
 #include "cli_error.hpp"
 #include "interrupts.hpp"
+#include "removed_on_signal.hpp"
 #include "simulated_run.hpp"
 #include "verbs.hpp"
 
@@ -78,6 +79,7 @@ ExitCode stats(const TraceArguments& arguments, Terminal& terminal) {
 
 ExitCode convert(const TraceArguments& arguments, Terminal& terminal) {
   TraceFile file = arguments.open_output();
+  const RemovedOnSignal guard(file.temporary());
   workload::ConvertOptions options{.input = arguments.scenario.path,
                                    .format = arguments.format.value_or(""),
                                    .sort = arguments.sort,
@@ -107,6 +109,7 @@ ExitCode export_scenario(const TraceArguments& arguments, Terminal& terminal) {
   const auto source = open_workload(scenario, deploy(scenario, arguments.scenario.path));
   if (reacts(scenario, *source)) return export_simulated(arguments, terminal);
   TraceFile file = arguments.open_output();
+  const RemovedOnSignal guard(file.temporary());
   const std::uint64_t rows = workload::export_workload(*source, file.encoding(), file.stream());
   file.finish();
   terminal.note(std::to_string(rows) + " requests written");

@@ -2,12 +2,12 @@
 
 #include "model_families.hpp"
 #include "oracle/oracle_error.hpp"
+#include "oracle/text_file.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <cmath>
-#include <fstream>
-#include <iterator>
+#include <string>
 #include <utility>
 
 namespace dooly::oracle {
@@ -228,10 +228,12 @@ ModelConfig parse_model(std::string_view json_text, std::string_view name) {
 ModelConfig load_model_file(const std::filesystem::path& path) {
   std::error_code ignored;
   const std::filesystem::path file = std::filesystem::is_directory(path, ignored) ? path / "config.json" : path;
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) throw OracleError(fmt::format("model {}: cannot be read", file.string()));
-  const std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-  if (stream.bad()) throw OracleError(fmt::format("model {}: cannot be read", file.string()));
+  std::string text;
+  try {
+    text = read_text_file(file);
+  } catch (const OracleError& error) {
+    throw OracleError(fmt::format("model {}", error.what()));
+  }
   return parse_model(text, path.string());
 }
 

@@ -10,9 +10,6 @@ namespace dooly::oracle {
 
 namespace {
 
-/// Both products, the activation between them and the weighted sum.
-constexpr std::uint32_t kExpertKernels = 4;
-
 std::uint32_t attribute(const OperatorKey& key, const char* name) {
   const auto found = key.attributes.find(name);
   if (found == key.attributes.end()) return 0;
@@ -48,7 +45,7 @@ TokenOperator token_operator(const PlanEntry& entry, DType dtype) {
           entry.bytes_per_token,
           compute_dtype(entry, dtype),
           experts,
-          experts ? kExpertKernels : 1};
+          kernel_kind(entry)};
 }
 
 void add_collective(const PlanEntry& entry, StepOperators& out) {
@@ -89,6 +86,17 @@ double windowed_sum(double n, double sum, double squares, double w) {
 }
 
 }  // namespace
+
+KernelKind kernel_kind(const PlanEntry& entry) {
+  if (entry.binding == Binding::kAttention) return KernelKind::kDecode;
+  const std::string weights = entry.key.dtypes.size() < 2 ? "" : entry.key.dtypes[1];
+  const bool has_8_bits = weights.starts_with("fp8") || weights == "int8";
+  const bool has_4_bits = weights == "mxfp4" || weights == "int4";
+  if (entry.binding == Binding::kExperts)
+    return has_8_bits ? KernelKind::kExperts8 : has_4_bits ? KernelKind::kExperts4 : KernelKind::kExperts;
+  if (entry.key.kind != "linear" && entry.key.kind != "bmm") return KernelKind::kElementwise;
+  return has_8_bits ? KernelKind::kLinear8 : KernelKind::kLinear;
+}
 
 StepOperators step_operators(const ModelConfig& model, const ExecutionSettings& settings) {
   PlanSettings plan_settings;

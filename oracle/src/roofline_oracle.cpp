@@ -25,7 +25,8 @@ RooflineOracle::RooflineOracle(const ModelConfig& model, const Gpu& gpu, const R
       operators_(step_operators(model, settings.execution)),
       graphs_(settings.capture_sizes),
       host_(platform, layer_counts(model)),
-      link_bandwidth_(settings.link_bandwidth > 0 ? settings.link_bandwidth : gpu.link_bandwidth) {
+      link_bandwidth_(settings.link_bandwidth > 0 ? settings.link_bandwidth : gpu.link_bandwidth),
+      times_(settings.fitted ? KernelTimes::fitted(gpu) : KernelTimes::flat(settings.efficiency)) {
   if (settings.max_num_batched_tokens == 0 || settings.max_num_batched_tokens > (1u << 24)) {
     throw OracleError(
         fmt::format("max_num_batched_tokens: must be from 1 to {}, got {}", 1u << 24, settings.max_num_batched_tokens));
@@ -37,22 +38,14 @@ RooflineOracle::RooflineOracle(const ModelConfig& model, const Gpu& gpu, const R
 }
 
 void RooflineOracle::build_tables() {
-  const Efficiency& efficiency = settings_.efficiency;
-  const double bandwidth = gpu_.memory_bandwidth * efficiency.memory;
-  const double flops = peak_flops(gpu_, settings_.execution.dtype) * efficiency.attention;
+  const double flops = peak_flops(gpu_, settings_.execution.dtype);
   for (const AttentionOperator& op : operators_.attention) {
-    attention_kernels_ += op.layers * efficiency.kernel_seconds;
-    AttentionRate rate{op};
-    const double read = op.kv_bytes_per_token / bandwidth;
-    rate.per_decode_token = op.layers * std::max(op.decode_flops_per_pair / flops, read);
-    rate.per_prefill_pair = op.layers * op.prefill_flops_per_pair / flops;
-    rate.per_prefill_token = op.layers * read;
-    prefill_.push_back(rate);
-    if (op.kind == AttentionKind::kFull) {
-      full_per_decode_token_ += rate.per_decode_token;
-    } else {
-      windowed_.push_back(rate);
-    }
+    const double read = op.kv_bytes_per_token / gpu_.memory_bandwidth;
+    attention_.push_back({.shape = op,
+                          .per_decode_token = times_.ideal(KernelKind::kDecode, op.decode_flops_per_pair / flops, read),
+                          .per_prefill_pair = op.prefill_flops_per_pair / flops,
+                          .per_prefill_token = read});
+    has_windows_ = has_windows_ || op.kind != AttentionKind::kFull;
   }
   const std::uint32_t most = settings_.max_num_batched_tokens + settings_.max_num_seqs;
   token_table_.resize(std::max(most, graphs_.largest()) + 1);
@@ -66,11 +59,10 @@ void RooflineOracle::build_tables() {
 }
 
 double RooflineOracle::operator_seconds(const TokenOperator& op, std::uint32_t rows, double expert_share) const {
-  const Efficiency& efficiency = settings_.efficiency;
   const double weights = op.weight_bytes * (op.experts ? expert_share : 1);
-  const double compute = op.flops_per_row * rows / (peak_flops(gpu_, op.compute) * efficiency.matrix);
-  const double memory = (weights + op.bytes_per_row * rows) / (gpu_.memory_bandwidth * efficiency.memory);
-  return op.count * (std::max(compute, memory) + op.kernels * efficiency.kernel_seconds);
+  const double compute = op.flops_per_row * rows / peak_flops(gpu_, op.compute);
+  const double memory = (weights + op.bytes_per_row * rows) / gpu_.memory_bandwidth;
+  return op.count * times_.seconds(op.kind, compute, memory);
 }
 
 RooflineOracle::Row RooflineOracle::token_row(std::uint32_t tokens, double expert_share) const {
@@ -95,19 +87,25 @@ RooflineOracle::Row RooflineOracle::logits_row(std::uint32_t rows) const {
   return row;
 }
 
+double RooflineOracle::decode_seconds(const AttentionRate& rate, double attended) const {
+  return rate.shape.layers * times_.curve(KernelKind::kDecode).at(rate.per_decode_token * attended);
+}
+
 double RooflineOracle::attention_seconds(const BatchShape& shape) const {
-  double seconds = attention_kernels_;
-  if (shape.decodes > 0) {
-    seconds += full_per_decode_token_ * static_cast<double>(shape.decode_context + shape.decodes);
-    for (const AttentionRate& rate : windowed_) seconds += rate.per_decode_token * decode_attended(rate.shape, shape);
-  }
-  for (const PrefillChunk& chunk : shape.prefills) {
-    for (const AttentionRate& rate : prefill_) {
-      const AttentionKind kind = rate.shape.kind;
-      const double pairs = attended_pairs(kind, rate.shape.window, chunk.context, chunk.query);
-      const double tokens = attended_tokens(kind, rate.shape.window, chunk.context, chunk.query);
-      seconds += std::max(rate.per_prefill_pair * pairs, rate.per_prefill_token * tokens);
+  double seconds = 0;
+  const TimeCurve& prefill = times_.curve(KernelKind::kPrefill);
+  const double shared = shape.decodes > 0 ? std::min(prefill.least(), times_.curve(KernelKind::kDecode).least()) : 0;
+  for (const AttentionRate& rate : attention_) {
+    if (shape.decodes > 0) seconds += decode_seconds(rate, decode_attended(rate.shape, shape));
+    if (shape.prefills.empty()) continue;
+    double pairs = 0, tokens = 0;
+    for (const PrefillChunk& chunk : shape.prefills) {
+      pairs += attended_pairs(rate.shape.kind, rate.shape.window, chunk.context, chunk.query);
+      tokens += attended_tokens(rate.shape.kind, rate.shape.window, chunk.context, chunk.query);
     }
+    const double ideal =
+        times_.ideal(KernelKind::kPrefill, rate.per_prefill_pair * pairs, rate.per_prefill_token * tokens);
+    seconds += rate.shape.layers * (prefill.at(ideal) - shared);
   }
   return seconds;
 }
@@ -135,7 +133,7 @@ void RooflineOracle::do_cost(const BatchShape& shape, DeviceState, StepCost& ans
 /// The same additions as do_cost, in the same order; only the contexts grow.
 bool RooflineOracle::decode_run(const BatchShape& first, std::span<double> device_s, DecodeRun& run) const {
   const std::uint32_t decodes = first.decodes;
-  if (!windowed_.empty() || !first.prefills.empty() || decodes == 0 || first.logits_rows != decodes ||
+  if (has_windows_ || !first.prefills.empty() || decodes == 0 || first.logits_rows != decodes ||
       decodes >= token_table_.size() || decodes >= logits_table_.size())
     return false;
   run = {};
@@ -146,7 +144,8 @@ bool RooflineOracle::decode_run(const BatchShape& first, std::span<double> devic
   const double gaps = host_.gaps(graphs_.mode(first), false);
   auto context = static_cast<std::int64_t>(first.decode_context + decodes);
   for (double& seconds : device_s) {
-    const double attention = attention_kernels_ + full_per_decode_token_ * static_cast<double>(context);
+    double attention = 0;
+    for (const AttentionRate& rate : attention_) attention += decode_seconds(rate, static_cast<double>(context));
     seconds = DeviceTime{token_ops, attention, collective, 0, gaps}.total();
     context += decodes;
   }

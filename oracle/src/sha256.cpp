@@ -1,5 +1,6 @@
 #include "oracle/sha256.hpp"
 
+#include "oracle/text_file.hpp"
 #include "sha256_blocks.hpp"
 
 #include <algorithm>
@@ -69,7 +70,7 @@ std::string sha256_hex(std::string_view text) { return Sha256{}.update(text).fin
 
 std::string sha256_file(const std::filesystem::path& path) {
   const auto close = [](std::FILE* file) { std::fclose(file); };
-  const std::unique_ptr<std::FILE, decltype(close)> file(std::fopen(path.c_str(), "rb"), close);
+  const std::unique_ptr<std::FILE, decltype(close)> file(open_for_reading(path), close);
   if (!file) throw std::runtime_error(path.string() + ": cannot read: " + std::strerror(errno));
   Sha256 hash;
   std::vector<char> buffer(1 << 16);

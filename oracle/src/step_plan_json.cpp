@@ -1,12 +1,17 @@
 #include "oracle/oracle_error.hpp"
 #include "oracle/step_plan.hpp"
+#include "strict_json.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <concepts>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <span>
+#include <string_view>
 
 namespace dooly::oracle {
 
@@ -15,6 +20,36 @@ namespace {
 using Json = nlohmann::json;  // sorts its members
 
 constexpr int kVersion = 1;
+
+constexpr std::array<std::string_view, 17> kPlanMembers{"dooly_plan",
+                                                        "model",
+                                                        "backend",
+                                                        "dtype",
+                                                        "kv_dtype",
+                                                        "tensor_parallel",
+                                                        "pipeline_parallel",
+                                                        "expert_parallel",
+                                                        "stage",
+                                                        "block_size",
+                                                        "first_layer",
+                                                        "dense_layers",
+                                                        "moe_layers",
+                                                        "parameters",
+                                                        "kv_bytes_per_token",
+                                                        "entries",
+                                                        "modules"};
+constexpr std::array<std::string_view, 11> kEntryMembers{"name",
+                                                         "key",
+                                                         "signature",
+                                                         "binding",
+                                                         "count",
+                                                         "flops_per_token",
+                                                         "decode_flops_per_pair",
+                                                         "weight_bytes",
+                                                         "bytes_per_token",
+                                                         "per_row",
+                                                         "rows_per_token"};
+constexpr std::array<std::string_view, 5> kModuleMembers{"name", "key", "signature", "count", "replaces"};
 
 constexpr std::array kBindings{Binding::kTokens,     Binding::kLogitsRows,    Binding::kAttention,   Binding::kExperts,
                                Binding::kCollective, Binding::kPrefillTokens, Binding::kDecodeTokens};
@@ -46,11 +81,16 @@ Json to_json(const PlanModule& module) {
           {"replaces", module.replaces}};
 }
 
-/// Members of one object, each checked.
+/// Members of one object, each checked; no others may stand there.
 class Members {
  public:
-  Members(const Json& object, std::string where) : object_(object), where_(std::move(where)) {
-    if (!object.is_object()) fail(where_, "must be an object");
+  Members(const Json& object, std::string where, std::span<const std::string_view> allowed)
+      : object_(object),
+        where_(std::move(where)) {
+    if (!object.is_object()) fail(where_.empty() ? "the file" : where_, "must be an object");
+    for (const auto& [name, value] : object.items())
+      if (std::find(allowed.begin(), allowed.end(), name) == allowed.end())
+        fail(path(name.c_str()), fmt::format("unknown; allowed: {}", fmt::join(allowed, ", ")));
   }
 
   const Json& at(const char* name) const {
@@ -181,13 +221,8 @@ std::string plan_json(const StepPlan& plan) {
 }
 
 StepPlan parse_plan(std::string_view text) {
-  Json root;
-  try {
-    root = Json::parse(text);
-  } catch (const Json::exception& error) {
-    throw OracleError(fmt::format("step plan: not a JSON file: {}", error.what()));
-  }
-  const Members in(root, "");
+  const Json root = parse_strictly(text, "step plan");
+  const Members in(root, "", kPlanMembers);
   if (const auto version = in.count<std::uint32_t>("dooly_plan"); version != kVersion) {
     fail("dooly_plan", fmt::format("format {} is not known, this version reads {}", version, kVersion));
   }
@@ -208,11 +243,11 @@ StepPlan parse_plan(std::string_view text) {
   plan.kv_bytes_per_token = in.number("kv_bytes_per_token");
   std::size_t index = 0;
   for (const Json& entry : in.list("entries")) {
-    plan.entries.push_back(read_entry(Members(entry, fmt::format("entries[{}]", index++))));
+    plan.entries.push_back(read_entry(Members(entry, fmt::format("entries[{}]", index++), kEntryMembers)));
   }
   index = 0;
   for (const Json& module : in.list("modules")) {
-    plan.modules.push_back(read_module(Members(module, fmt::format("modules[{}]", index++))));
+    plan.modules.push_back(read_module(Members(module, fmt::format("modules[{}]", index++), kModuleMembers)));
   }
   return plan;
 }

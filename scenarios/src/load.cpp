@@ -102,15 +102,16 @@ Scenario load_scenario(const std::filesystem::path& path, const std::vector<std:
                        const Names& names) {
   std::error_code error;
   if (!std::filesystem::exists(path, error)) throw ScenarioError({path.string() + ": no such file"});
+  if (!std::filesystem::is_regular_file(path, error))  // opening a pipe would wait for a writer
+    throw ScenarioError({path.string() + ": cannot be read as a file"});
   constexpr std::uintmax_t kMaxBytes = 4u << 20;
-  if (std::filesystem::is_regular_file(path, error) && std::filesystem::file_size(path, error) > kMaxBytes)
+  if (std::filesystem::file_size(path, error) > kMaxBytes)
     throw ScenarioError({path.string() + ": larger than 4 MiB, which no scenario is"});
   std::ifstream stream(path, std::ios::binary);
   std::ostringstream text;
-  if (std::filesystem::is_regular_file(path, error) && std::filesystem::file_size(path, error) == 0)
+  if (std::filesystem::file_size(path, error) == 0)
     return parse_scenario("", path, overrides, names);  // `<<` calls no bytes a failure
-  if (!std::filesystem::is_regular_file(path, error) || !stream || !(text << stream.rdbuf()))
-    throw ScenarioError({path.string() + ": cannot be read as a file"});
+  if (!stream || !(text << stream.rdbuf())) throw ScenarioError({path.string() + ": cannot be read as a file"});
   return parse_scenario(text.str(), path, overrides, names);
 }
 

@@ -1,9 +1,14 @@
 // What a store's files and folders can do to its verbs: exit statuses and messages.
 #include "dooly_process.hpp"
+#include "removed_on_signal.hpp"
 
 #include "oracle_store/portable_file.hpp"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace dooly::cli {
 namespace {
@@ -59,6 +64,87 @@ TEST_F(StoreTrouble, AnEmptyDirectoryAndAHalfMadeStoreAreFilled) {
   const ProcessResult half = dooly({"store", "import", scratch_.name("half"), file_});
   EXPECT_EQ(half.code, 0) << half.err;
   EXPECT_EQ(dooly({"store", "diff", scratch_.name("half"), file_, "--exit-code"}).code, 0);
+}
+
+TEST_F(StoreTrouble, AnEmptyFileThatIsThereIsReplacedOnlyByForce) {
+  const std::string empty = scratch_.file("empty.jsonl.zst", "");
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"store", "merge", empty, file_},
+                                                {"store", "export", file_, empty},
+                                                {"plan", "meta-llama/Llama-3.1-8B", "--out", empty}}) {
+    const ProcessResult refused = dooly(words);
+    EXPECT_EQ(refused.code, 2);
+    EXPECT_TRUE(has(refused.err, "empty.jsonl.zst: exists already; --force replaces it")) << refused.err;
+    EXPECT_EQ(fs::file_size(empty), 0u);
+  }
+  EXPECT_EQ(dooly({"store", "merge", empty, file_, "--force"}).code, 0);
+  EXPECT_EQ(dooly({"store", "diff", empty, file_, "--exit-code"}).code, 0);
+}
+
+TEST_F(StoreTrouble, WhatHasNoEndIsNamedWithItsLimit) {
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"plan", "/dev/zero"},
+        {"predict", "--plan", "/dev/zero", "--store", file_, "--batch", "1x1@1"},
+        {"validate", "/dev/zero"}}) {
+    const ProcessResult result = dooly(words);
+    EXPECT_EQ(result.code, 2) << words[0];
+    EXPECT_TRUE(has(result.err, "/dev/zero: larger than 64 MiB, the most that is read")) << result.err;
+  }
+  const ProcessResult verified = dooly({"store", "verify", "/dev/zero"});
+  EXPECT_EQ(verified.code, 4);
+  EXPECT_TRUE(has(verified.out, "a line longer than 64 MiB")) << verified.out << verified.err;
+}
+
+TEST_F(StoreTrouble, APipeThatNobodyWritesToIsNotWaitedFor) {
+  const std::string pipe = scratch_.name("pipe");
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"plan", pipe},
+                                                {"store", "ls", pipe},
+                                                {"validate", pipe},
+                                                {"run", pipe},
+                                                {"workload", "stats", pipe},
+                                                {"store", "import", scratch_.name("s"), pipe, "--format", "vidur"}})
+    EXPECT_EQ(dooly(words).code, 2) << words[0] << words[1];
+}
+
+TEST_F(StoreTrouble, WhatAKilledWriterLeftIsTakenOver) {
+  const std::string out = scratch_.name("out.jsonl.zst");
+  scratch_.file("out.jsonl.zst.tmp", std::string(1'000'000, 'x'));
+  EXPECT_EQ(dooly({"store", "export", file_, out}).code, 0);
+  EXPECT_FALSE(fs::exists(out + ".tmp"));
+  EXPECT_EQ(dooly({"store", "diff", out, file_, "--exit-code"}).code, 0);
+}
+
+/// In a child that waits for a signal with the guard set; returns how it ended.
+int ended_by(const fs::path& file, int signal, bool ignores) {
+  int ready[2];
+  if (::pipe(ready) != 0) return -1;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (ignores) ::signal(signal, SIG_IGN);
+    const RemovedOnSignal guard(file);
+    if (::write(ready[1], "x", 1) != 1) ::_exit(9);
+    ::usleep(ignores ? 200'000 : 30'000'000);
+    ::_exit(7);
+  }
+  char byte = 0;
+  while (::read(ready[0], &byte, 1) < 0) {
+  }
+  ::kill(child, signal);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  ::close(ready[0]), ::close(ready[1]);
+  return WIFSIGNALED(status) ? WTERMSIG(status) : -WEXITSTATUS(status);
+}
+
+TEST_F(StoreTrouble, AStoppedWritersTemporaryFileIsRemovedAndTheSignalStillEndsIt) {
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+    const fs::path file = scratch_.file("half.tmp", "x");
+    EXPECT_EQ(ended_by(file, signal, false), signal);
+    EXPECT_FALSE(fs::exists(file)) << signal;
+  }
+  const fs::path kept = scratch_.file("half.tmp", "x");
+  EXPECT_EQ(ended_by(kept, SIGINT, true), -7) << "an ignored signal stays ignored";
+  EXPECT_TRUE(fs::exists(kept));
 }
 
 TEST_F(StoreTrouble, AForeignDirectoryIsNotFilled) {

@@ -423,7 +423,15 @@ TEST(PlanJson, DamageIsNamed) {
     changed.replace(changed.find(from), from.size(), to);
     return message(changed);
   };
-  EXPECT_NE(message("{").find("not a JSON file"), std::string::npos);
+  EXPECT_NE(message("{").find("step plan: no JSON"), std::string::npos);
+  EXPECT_EQ(message("[]"), "step plan: the file: must be an object");
+  EXPECT_NE(with("\"backend\"", "\"bakend\"").find("step plan: bakend: unknown; allowed: dooly_plan, model, backend, "),
+            std::string::npos);
+  EXPECT_EQ(with("{\n \"backend\"", "{\"stage\": 0,\n \"backend\""), "step plan: stage: given twice");
+  EXPECT_NE(
+      with("\"binding\"", "\"flops\": 1, \"binding\"").find("step plan: entries[0].flops: unknown; allowed: name, "),
+      std::string::npos);
+  EXPECT_EQ(with("\"binding\"", "\"count\": 1, \"binding\""), "step plan: count: given twice");
   EXPECT_NE(message("{}").find("'dooly_plan' is missing"), std::string::npos);
   EXPECT_NE(with("\"dooly_plan\": 1", "\"dooly_plan\": 9").find("format 9"), std::string::npos);
   EXPECT_NE(with("128256", "128257").find("entries[0].signature: is not that of the key"), std::string::npos);

@@ -30,6 +30,7 @@ inline RooflineSettings ideal_settings() {
   settings.max_num_batched_tokens = 256;
   settings.max_num_seqs = 64;
   settings.efficiency = {1, 1, 1, 1, 0, 0, 0, 1};
+  settings.fitted = false;
   return settings;
 }
 

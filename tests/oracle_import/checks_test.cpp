@@ -44,6 +44,30 @@ TEST_F(Checks, ZeroNegativeAndNanAreDroppedWithExamples) {
   EXPECT_EQ(report.rows, 4u);
 }
 
+TEST_F(Checks, TimesOfMoreThanADayAreDropped) {
+  add(1, 1e300), add(2, 86401e6), add(4, 86399e6);
+  collector.finish(out);
+  EXPECT_EQ(out.count, 1u);
+  EXPECT_EQ(report.findings.at("longer than a day").count, 2u);
+  EXPECT_TRUE(report.findings.at("longer than a day").dropped);
+}
+
+TEST_F(Checks, AnUnknownNumberFormatIsReportedAndNeverStored) {
+  const SampleCollector::Key known = key;
+  for (const char* dtype : {"garbage", "", "BFLOAT16"}) {
+    key = collector.key(oracle::linear_key({"bfloat16", dtype, "bfloat16"}, 4096, 4096));
+    add(8, 10);
+  }
+  key = known;
+  add(8, 10);
+  collector.finish(out);
+  EXPECT_EQ(out.count, 1u);
+  const Finding& found = report.findings.at("unknown number format");
+  EXPECT_TRUE(found.dropped);
+  EXPECT_EQ(found.count, 3u);
+  EXPECT_EQ(found.examples, (std::vector<std::string>{"t.csv:2: garbage", "t.csv:3: (empty)", "t.csv:4: BFLOAT16"}));
+}
+
 TEST_F(Checks, RepetitionsOfAPointAreMerged) {
   add(8, 10, 3), add(8, 12, 3), add(8, 12, 3), add(8, 11, 6);
   collector.finish(out);

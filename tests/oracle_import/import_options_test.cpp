@@ -58,6 +58,33 @@ VLLM,0.24.0,NVIDIA H200,gemm,torch,bfloat16,1,4096,4096,0.01
   EXPECT_NE(failure("aiconfigurator", path, {.engine = "vllm"}).find("NAME=VERSION"), std::string::npos);
 }
 
+TEST(ImportProfile, ARowWithAnUnknownNumberFormatIsCountedAsRefused) {
+  const test::ProfileFolder folder;
+  const auto path = folder.write("gemm_perf.csv", R"(
+framework,version,device,op_name,kernel_source,gemm_dtype,m,n,k,latency
+VLLM,0.24.0,NVIDIA H200,gemm,torch,nonsense,1,4096,4096,0.01
+VLLM,0.24.0,NVIDIA H200,gemm,torch,bf16,1,4096,4096,0.01
+)");
+  test::MemorySamples out;
+  const ImportReport report = import_profile("aiconfigurator", path, {}, out);
+  EXPECT_EQ(out.count, 1u);
+  EXPECT_EQ(report.rows, 2u);
+  EXPECT_EQ(report.findings.at("unknown number format").examples.at(0), "gemm_perf.csv:2: nonsense");
+  EXPECT_NE(report.text().find("unknown number format"), std::string::npos) << report.text();
+}
+
+TEST(ImportProfile, AnOptionsNumberFormatMustBeKnown) {
+  EXPECT_EQ(failure("vidur", "/", {.dtype = "bf61"}),
+            "--dtype: unknown number format 'bf61'; allowed: bfloat16, float16, float32, fp8, fp8_block, int8, int4, "
+            "mxfp4");
+  EXPECT_NE(failure("vidur", "/", {.kv_dtype = "fp9"}).find("--kv-dtype: unknown number format 'fp9'"),
+            std::string::npos);
+}
+
+TEST(ImportProfile, ADeviceIsNoTable) {
+  EXPECT_NE(failure("aiconfigurator", "/dev/zero").find("/dev/zero"), std::string::npos);
+}
+
 TEST(GpuName, KnowsWhatDriversAndFoldersSay) {
   EXPECT_EQ(gpu_name("NVIDIA H100 80GB HBM3"), "H100-SXM");
   EXPECT_EQ(gpu_name("NVIDIA A100-SXM4-80GB"), "A100-SXM-80GB");

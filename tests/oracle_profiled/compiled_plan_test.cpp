@@ -60,6 +60,7 @@ CompileSettings settings() {
   made.max_num_batched_tokens = 512;
   made.max_num_seqs = 64;
   made.efficiency = test::ideal();
+  made.fitted = false;
   return made;
 }
 

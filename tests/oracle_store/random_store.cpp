@@ -44,7 +44,7 @@ oracle::Sample random_sample(Random& random) {
   };
   const auto figure = [&] {
     return random() % 4 == 0 ? 0.0
-                             : std::ldexp(static_cast<double>(random() >> 11), -70 + static_cast<int>(random() % 40));
+                             : std::ldexp(static_cast<double>(random() >> 11), -80 + static_cast<int>(random() % 40));
   };
   oracle::Sample sample;
   for (std::uint64_t& at : sample.point)
@@ -55,6 +55,7 @@ oracle::Sample random_sample(Random& random) {
   for (double* at : {&sample.median_s, &sample.mean_s, &sample.std_s, &sample.min_s, &sample.p10_s, &sample.p90_s,
                      &sample.sm_clock_mhz, &sample.power_w})
     *at = figure();
+  if (sample.status == oracle::SampleStatus::kOk) sample.median_s += 0x1p-40;
   sample.temperature_c = figure() * (random() % 2 == 0 ? 1 : -1);
   if (random() % 3 == 0) sample.note = word();
   if (random() % 2 == 0)

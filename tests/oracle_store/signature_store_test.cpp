@@ -101,9 +101,15 @@ TEST_F(Store, TakesOnlySoundSamplesOfKnownThings) {
   const auto refused = [&](const oracle::Sample& sample) {
     return message_of<StoreError>([&] { store.put_all(environment, signature, {test_sample(1), sample}); });
   };
-  EXPECT_NE(refused(test_sample(8, -1e-9)).find("point 8: median_s must be finite and not negative"),
+  EXPECT_NE(refused(test_sample(8, -1e-9)).find("point 8: median_s must be a time from 0 to 86400 s, got -1e-09"),
             std::string::npos);
-  EXPECT_NE(refused(test_sample(8, std::numeric_limits<double>::quiet_NaN())).find("median_s"), std::string::npos);
+  for (const double absurd : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(), 1e300})
+    EXPECT_NE(refused(test_sample(8, absurd)).find("median_s must be a time from 0 to 86400 s"), std::string::npos);
+  EXPECT_NE(refused(test_sample(8, 0)).find("point 8: median_s must be more than 0 where the status is ok, got 0"),
+            std::string::npos);
+  oracle::Sample failed = test_sample(8, 0);
+  failed.status = oracle::SampleStatus::kOutOfMemory;
+  EXPECT_EQ(fault_of(failed), "");
   oracle::Sample garbled = test_sample(8);
   garbled.kernels = {"\xff"};
   EXPECT_NE(refused(garbled).find("UTF-8"), std::string::npos);

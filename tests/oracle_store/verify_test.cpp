@@ -4,6 +4,7 @@
 
 #include "random_store.hpp"
 #include "raw_database.hpp"
+#include "record_codec.hpp"
 #include "test_support/scratch.hpp"
 
 #include <gtest/gtest.h>
@@ -99,6 +100,26 @@ TEST_F(Verify, NamesARecordWhoseBytesChanged) {
   const SignatureStore store = SignatureStore::open(path_, SignatureStore::Mode::kRead);
   EXPECT_THROW(store.samples(environment_, signature_), StoreDamaged);
   EXPECT_EQ(store.sample(environment_, signature_, oracle::ClockRegime::kCool, {1})->median_s, 1e-6);
+}
+
+TEST_F(Verify, NamesSamplesWhoseMedianIsNoTime) {
+  const double absurd[] = {
+      0, -1e-6, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(), 1e300, 86401};
+  fill_store(std::size(absurd) + 1);
+  {
+    RawDatabase raw(path_);
+    for (std::size_t i = 0; i < std::size(absurd); ++i) {
+      std::string payload;
+      encode_sample(payload, test_sample(i + 1, absurd[i]));
+      raw.put_sealed("sample", raw.key_at("sample", i), payload);
+    }
+  }
+  const std::vector<Damage> damages = SignatureStore::verify(path_);
+  ASSERT_EQ(damages.size(), std::size(absurd)) << listed(damages);
+  EXPECT_TRUE(mentions(damages, "sample", "point 1", "median_s must be more than 0")) << listed(damages);
+  for (std::size_t i = 1; i < std::size(absurd); ++i)
+    EXPECT_TRUE(mentions(damages, "sample", "point " + std::to_string(i + 1), "median_s must be a time from 0"))
+        << listed(damages);
 }
 
 TEST_F(Verify, NamesARecordThatStandsInAnothersPlace) {

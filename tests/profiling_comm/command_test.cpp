@@ -138,16 +138,17 @@ TEST_P(CommMistakes, AreRefused) {
 
 INSTANTIATE_TEST_SUITE_P(
     Each, CommMistakes,
-    testing::Values(Mistake{{"comm"}, "where to: needs one of --store DIR and --out FILE.jsonl.zst"},
-                    Mistake{{"comm", "--out", "f", "--collectives", "all_reduse"},
-                            "--collectives: unknown collective, got 'all_reduse'; did you mean 'all_reduce'"},
-                    Mistake{{"comm", "--out", "f", "--dtypes", "int4"},
-                            "--dtypes: unknown type, got 'int4'; did you mean 'int8'; allowed: bfloat16, "},
-                    Mistake{{"comm", "--out", "f", "--bytes", "1GiB..256"},
-                            "--bytes: must be a size from 16B to 64GiB"},
-                    Mistake{{"comm", "--out", "f", "--bytes", "1GiB..1KiB"}, "--bytes: the smaller size comes first"},
-                    Mistake{{"comm", "--out", "f", "--ranks", "1"}, "--ranks: must be a whole number from 2"},
-                    Mistake{{"comm", "--out", "f", "--ranks", "2,8"}, "--ranks: 8 are more than the 4 GPUs here"}));
+    testing::Values(
+        Mistake{{"comm"}, "where to: needs one of --store DIR and --out FILE.jsonl.zst"},
+        Mistake{{"comm", "--out", "f.zst"}, "--out: must be a file NAME.jsonl.zst, got 'f.zst'"},
+        Mistake{{"comm", "--out", "f.jsonl.zst", "--collectives", "all_reduse"},
+                "--collectives: unknown collective, got 'all_reduse'; did you mean 'all_reduce'"},
+        Mistake{{"comm", "--out", "f.jsonl.zst", "--dtypes", "int4"},
+                "--dtypes: unknown type, got 'int4'; did you mean 'int8'; allowed: bfloat16, "},
+        Mistake{{"comm", "--out", "f.jsonl.zst", "--bytes", "1GiB..256"}, "--bytes: must be a size from 16B to 64GiB"},
+        Mistake{{"comm", "--out", "f.jsonl.zst", "--bytes", "1GiB..1KiB"}, "--bytes: the smaller size comes first"},
+        Mistake{{"comm", "--out", "f.jsonl.zst", "--ranks", "1"}, "--ranks: must be a whole number from 2"},
+        Mistake{{"comm", "--out", "f.jsonl.zst", "--ranks", "2,8"}, "--ranks: 8 are more than the 4 GPUs here"}));
 
 }  // namespace
 }  // namespace dooly::cli

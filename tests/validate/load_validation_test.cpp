@@ -93,6 +93,42 @@ TEST(LoadValidation, ABoundIsAPercentage) {
             "dir/v.yaml:6:25: bounds.requests.ttft.mean: must be a percentage such as 4%, got -6%");
 }
 
+TEST(LoadValidation, ABoundIsOfSomethingThatIsCompared) {
+  const std::string text = problem(with("requests.ttft:", "requests.tftt:"));
+  EXPECT_TRUE(
+      text.starts_with("dir/v.yaml:6:3: bounds.requests.tftt: nothing of that name is compared, did you mean "
+                       "'requests.ttft'?; allowed: memory.kv_blocks, decisions.batches, "))
+      << text;
+  EXPECT_EQ(text.find('\n'), std::string::npos) << text;
+}
+
+TEST(LoadValidation, ABoundIsOfAnAskedCheck) {
+  EXPECT_EQ(problem(kGood + "checks: [requests]\n"),
+            "dir/v.yaml:7:3: bounds.decisions.batches: nothing of that name is compared; allowed: memory.kv_blocks, "
+            "requests.ttft, requests.tpot, requests.e2e, parts.queue, parts.prefill, parts.delivery, parts.decode");
+}
+
+TEST(LoadValidation, TalliesHaveDifferencesAndSeriesErrors) {
+  EXPECT_EQ(problem(with("{differences: 0}", "{mape: 4%}")),
+            "dir/v.yaml:7:23: bounds.decisions.batches.mape: is a tally; allowed: differences, pairs");
+  EXPECT_EQ(
+      problem(with("mean: 6%", "differences: 6")),
+      "dir/v.yaml:6:19: bounds.requests.ttft.differences: is no tally; allowed: mean, p50, p90, p99, mape, median, "
+      "pairs");
+}
+
+TEST(LoadValidation, GroupsThatTheMeasurementNamesAreTakenByTheirForm) {
+  const auto bound = [](const std::string& name) {
+    return problem("measurement: {format: aiconfigurator-silicon, path: a}\nscenario:\n  model: x\nbounds:\n  " + name +
+                   ": {mape: 8%}\n");
+  };
+  EXPECT_EQ(bound("Qwen3-32B@h200_sxm-tp2.tpot"), "accepted");
+  EXPECT_EQ(bound("gpt-oss-120b@h100_sxm-tp2-ep.ttft"), "accepted");
+  EXPECT_NE(bound("Qwen3-32B@h200_sxm-tp2.e2e").find("allowed: rows.tpot, rows.throughput, rows.ttft, *@*-tp*.tpot"),
+            std::string::npos);
+  EXPECT_NE(bound("Qwen3-32B.tpot"), "accepted");
+}
+
 TEST(LoadValidation, WhatIsJudgedMustNotBeFittedOn) {
   EXPECT_EQ(problem(with("run/b", "run/a")),
             "dir/v.yaml:9:19: fit.0.measurement: is the measurement that is judged, and not only a part of it, got "

@@ -175,10 +175,17 @@ const MeasurementFormat& aiconfigurator_silicon_format() {
   static constexpr std::array kOptions{Named{"backend", "engine whose rows are compared, default vllm"},
                                        Named{"models", "hub ids of those compared, default all"},
                                        Named{"systems", "systems of those compared, default all"}};
+  static constexpr std::string_view kRows = kChecks[0].name;
+  static constexpr std::array kQuantities{Quantity{"rows.tpot", kRows},          Quantity{"rows.throughput", kRows},
+                                          Quantity{"rows.ttft", kRows},          Quantity{"*@*-tp*.tpot", kRows},
+                                          Quantity{"*@*-tp*.throughput", kRows}, Quantity{"*@*-tp*.ttft", kRows}};
   static const MeasurementFormat format{"aiconfigurator-silicon",
                                         "AIConfigurator's silicon_sample.csv: mean TTFT and TPOT of an engine under a "
                                         "closed loop, a row each",
-                                        kChecks, kOptions, compare};
+                                        kChecks,
+                                        kOptions,
+                                        kQuantities,
+                                        compare};
   return format;
 }
 

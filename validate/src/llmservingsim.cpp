@@ -150,10 +150,16 @@ const MeasurementFormat& llmservingsim_format() {
   static constexpr std::array kChecks{
       Named{kRequests, "the requests, sent as they were: TTFT, TPOT, E2E in the engine"}};
   static constexpr std::array kOptions{Named{kTraces, "directory of the workloads that the runs' meta files name"}};
+  static constexpr std::array kQuantities{Quantity{"requests.ttft", kRequests}, Quantity{"requests.tpot", kRequests},
+                                          Quantity{"requests.e2e", kRequests}, Quantity{"parts.queue", kRequests},
+                                          Quantity{"parts.prefill", kRequests}};
   static const MeasurementFormat format{"llmservingsim",
                                         "a run of vLLM that LLMServingSim compares itself with: vllm_meta.json, "
                                         "vllm_requests.jsonl.gz",
-                                        kChecks, kOptions, compare};
+                                        kChecks,
+                                        kOptions,
+                                        kQuantities,
+                                        compare};
   return format;
 }
 

@@ -1,14 +1,16 @@
 #include "file_reader.hpp"
 
+#include "oracle/oracle_error.hpp"
 #include "oracle/platform.hpp"
+#include "oracle/text_file.hpp"
 #include "oracle_import/import_profile.hpp"
 #include "scenarios/document.hpp"
+#include "scenarios/nearest.hpp"
 #include "validate/error_figures.hpp"
 #include "validate/measurement_format.hpp"
 #include "validate/validation.hpp"
 
 #include <algorithm>
-#include <fstream>
 #include <sstream>
 
 namespace dooly::validate {
@@ -21,11 +23,13 @@ constexpr std::string_view kPairs = "pairs";
 constexpr std::string_view kKernels = "kernels";
 
 std::string read_text(const std::filesystem::path& path) {
-  std::ifstream stream(path, std::ios::binary);
-  std::ostringstream text;
-  if (std::filesystem::is_directory(path) || !stream) throw ValidationError(path.string() + ": no such file");
-  text << stream.rdbuf();
-  return text.str();
+  if (std::filesystem::is_directory(path) || !std::filesystem::exists(path))
+    throw ValidationError(path.string() + ": no such file");
+  try {
+    return oracle::read_text_file(path);
+  } catch (const oracle::OracleError& error) {
+    throw ValidationError(error.what());
+  }
 }
 
 std::vector<std::string_view> names_of(std::span<const Named> list) {
@@ -214,16 +218,40 @@ class Loader {
     errors.push_back(kPairs);
     for (const Node::Member& member : node.members) {
       const std::string key = "bounds." + member.key;
+      const Quantity* quantity = quantity_of(member, key);
       if (!reader_.is_map_of(member.value, key, errors)) continue;
       const Node* least = member.value.find(kPairs);
       const std::size_t pairs = least == nullptr ? 0 : reader_.count(*least, joined(key, kPairs)).value_or(0);
       for (const Node::Member& error : member.value.members) {
         if (error.key == kPairs) continue;
+        if (quantity != nullptr && quantity->is_tally != (error.key == kDifferences)) {
+          reader_.report(error.mark, joined(key, error.key),
+                         quantity->is_tally ? "is a tally; allowed: differences, pairs"
+                                            : "is no tally; allowed: mean, p50, p90, p99, mape, median, pairs");
+          continue;
+        }
         const auto limit = error.key == kDifferences ? as_number(reader_.count(error.value, joined(key, error.key)))
                                                      : reader_.percentage(error.value, joined(key, error.key));
         if (limit) validation_.bounds.push_back({member.key, error.key, *limit, pairs, reader_.where(error.mark)});
       }
     }
+  }
+
+  /// What the bound is of; null, and reported, if the checks that run compare nothing of that name.
+  const Quantity* quantity_of(const Node::Member& member, const std::string& key) {
+    if (format_ == nullptr) return nullptr;
+    std::vector<std::string_view> names;
+    for (const Quantity& quantity : format_->quantities) {
+      if (!quantity.check.empty() && !validation_.wants(std::string(quantity.check))) continue;
+      if (is_named(quantity, member.key)) return &quantity;
+      names.push_back(quantity.name);
+    }
+    const std::string_view meant = scenario::nearest(member.key, names);
+    reader_.report(member.mark, key,
+                   "nothing of that name is compared" +
+                       (meant.empty() ? "" : ", did you mean '" + std::string(meant) + "'?") +
+                       "; allowed: " + scenario::listed(names));
+    return nullptr;
   }
 
   static std::optional<double> as_number(std::optional<std::uint64_t> count) {

@@ -1,5 +1,7 @@
 #include "silicon_models.hpp"
 
+#include "oracle/oracle_error.hpp"
+#include "oracle/text_file.hpp"
 #include "validate/validation.hpp"
 
 #include <fmt/format.h>
@@ -24,8 +26,13 @@ fs::path config_of(const fs::path& folder, std::string name) {
 }
 
 json read_json(const fs::path& path) {
-  std::ifstream stream(path);
-  json config = json::parse(stream, nullptr, false);
+  std::string text;
+  try {
+    text = oracle::read_text_file(path);
+  } catch (const oracle::OracleError& error) {
+    throw ValidationError(error.what());
+  }
+  json config = json::parse(text, nullptr, false);
   if (!config.is_object()) throw ValidationError(path.string() + ": is no JSON object");
   return config;
 }

@@ -1,5 +1,6 @@
 #include "csv_table.hpp"
 
+#include "oracle/text_file.hpp"
 #include "oracle_import/import_error.hpp"
 
 #include <fmt/format.h>
@@ -10,13 +11,19 @@
 #include <memory>
 
 namespace dooly::import_ {
+namespace {
+
+constexpr std::uint64_t kLargestTable = std::uint64_t{1} << 30;  ///< decompressed; the public ones have some 10 MiB
+
+}  // namespace
 
 std::string file_bytes(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored))  // a device has no end, a pipe perhaps no writer
+    throw ImportError(fmt::format("{}: cannot be opened as a file", path.string()));
   // gzread passes plain files through.
   const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
-  std::error_code ignored;
-  if (!file || std::filesystem::is_directory(path, ignored))
-    throw ImportError(fmt::format("{}: cannot be opened", path.string()));
+  if (!file) throw ImportError(fmt::format("{}: cannot be opened", path.string()));
   gzbuffer(file.get(), 1u << 17);
   std::string bytes;
   std::size_t used = 0;
@@ -30,6 +37,9 @@ std::string file_bytes(const std::filesystem::path& path) {
     }
     if (got == 0) break;
     used += static_cast<std::size_t>(got);
+    if (used > kLargestTable)
+      throw ImportError(
+          fmt::format("{}: larger than {}, the most that is read", path.string(), oracle::size_text(kLargestTable)));
   }
   int error = 0;
   gzerror(file.get(), &error);

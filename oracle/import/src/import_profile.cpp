@@ -104,6 +104,8 @@ std::span<const ImportFormat> import_formats() { return kFormats; }
 ImportReport import_profile(std::string_view format, const std::filesystem::path& path, const ImportOptions& options,
                             oracle::SampleSink& sink) {
   const Importer& importer = importer_for(format);
+  check_dtype_option("--dtype", options.dtype);
+  check_dtype_option("--kv-dtype", options.kv_dtype);
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
   if (!std::filesystem::exists(status)) throw ImportError(fmt::format("{}: no such file or folder", path.string()));

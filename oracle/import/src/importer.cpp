@@ -6,12 +6,17 @@
 #include "oracle/oracle_error.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 
 namespace dooly::import_ {
 namespace {
+
+constexpr std::array<std::string_view, 8> kDtypeWords{"bfloat16",  "float16", "float32", "fp8",
+                                                      "fp8_block", "int8",    "int4",    "mxfp4"};
 
 std::string lower(std::string_view text) {
   std::string out(text);
@@ -39,6 +44,16 @@ std::string dtype_word(std::string_view text) {
   if (word == "fp32" || word == "float") return "float32";
   if (word == "fp8_e4m3" || word == "fp8_e5m2" || word == "float8_e4m3fn") return "fp8";
   return word;
+}
+
+bool is_dtype_word(std::string_view word) {
+  return std::find(kDtypeWords.begin(), kDtypeWords.end(), word) != kDtypeWords.end();
+}
+
+void check_dtype_option(std::string_view option, std::string_view text) {
+  if (text.empty() || is_dtype_word(dtype_word(text))) return;
+  throw ImportError(
+      fmt::format("{}: unknown number format '{}'; allowed: {}", option, text, fmt::join(kDtypeWords, ", ")));
 }
 
 std::string asked_dtype(const ImportOptions& options, std::string_view said, std::string_view otherwise) {

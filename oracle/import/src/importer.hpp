@@ -67,6 +67,11 @@ class KeyCache {
 /// bf16, half, torch.float16 ... as docs/operator-keys.md spells it; other words stay as they are.
 std::string dtype_word(std::string_view text);
 
+/// Spelled as docs/operator-keys.md spells number formats.
+bool is_dtype_word(std::string_view word);
+/// An option's number format must be known: else ImportError that names the option and what is allowed. Empty passes.
+void check_dtype_option(std::string_view option, std::string_view text);
+
 /// `--dtype` if given, else `said`, else `otherwise`.
 std::string asked_dtype(const ImportOptions& options, std::string_view said, std::string_view otherwise);
 

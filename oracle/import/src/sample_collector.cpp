@@ -1,6 +1,7 @@
 #include "sample_collector.hpp"
 
 #include "environments.hpp"
+#include "importer.hpp"
 #include "oracle/physical_limit.hpp"
 #include "oracle_import/import_error.hpp"
 
@@ -101,6 +102,9 @@ SampleCollector::Key SampleCollector::key(const OperatorKey& key) {
     keys_.push_back(key);
     key_models_.emplace_back();
     key_samples_.push_back(0);
+    const auto unknown = std::find_if_not(key.dtypes.begin(), key.dtypes.end(), is_dtype_word);
+    unknown_dtypes_.push_back(unknown == key.dtypes.end() ? std::string() : *unknown);
+    if (unknown != key.dtypes.end() && unknown->empty()) unknown_dtypes_.back() = "(empty)";
   }
   if (!model_.empty()) key_models_[found->second].insert(model_);
   return Key{found->second};
@@ -128,6 +132,8 @@ std::uint32_t SampleCollector::kernel_id(std::string_view kernel) {
 
 void SampleCollector::add(Key key, const SamplePoint& point, const Timing& timing, std::string_view kernel) {
   if (environments_.empty()) throw ImportError("a sample before its environment");
+  if (const std::string& dtype = unknown_dtypes_[static_cast<std::uint32_t>(key)]; !dtype.empty())
+    return drop("unknown number format", dtype);
   Timing kept = timing;
   if (kept.mean == 0) kept.mean = kept.median;
   if (kept.median == 0) kept.median = kept.mean;
@@ -135,8 +141,10 @@ void SampleCollector::add(Key key, const SamplePoint& point, const Timing& timin
     return drop("not finite", fmt::format("{}", kept.median));
   if (kept.median == 0) return drop("zero", point_text(point));
   if (kept.median < 0 || kept.mean < 0) return drop("negative", fmt::format("{} s", kept.median));
+  if (std::max(kept.median, kept.mean) > oracle::kLongestRunS)
+    return drop("longer than a day", fmt::format("{} s", std::max(kept.median, kept.mean)));
   for (double* figure : {&kept.min, &kept.std, &kept.p10, &kept.p90})
-    if (!std::isfinite(*figure) || *figure < 0) *figure = 0;
+    if (!(*figure >= 0 && *figure <= oracle::kLongestRunS)) *figure = 0;
   bucket(static_cast<std::uint32_t>(key))
       .entries.push_back({point, kept, static_cast<std::uint32_t>(files_.size() - 1), static_cast<std::uint32_t>(line_),
                           kernel_id(kernel)});

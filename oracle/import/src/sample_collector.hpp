@@ -49,6 +49,7 @@ class SampleCollector {
   void model(const std::string& name);
 
   // --- what they are
+  /// Samples of a key with a number format that nobody knows are dropped, each reported.
   Key key(const oracle::OperatorKey& key);
   void add(Key key, const oracle::SamplePoint& point, const Timing& timing, std::string_view kernel = {});
   /// The current row, or part of it, is not taken.
@@ -92,6 +93,7 @@ class SampleCollector {
   std::vector<oracle::OperatorKey> keys_;
   std::vector<std::set<std::string>> key_models_;
   std::vector<std::uint64_t> key_samples_;
+  std::vector<std::string> unknown_dtypes_;  ///< of each key, empty: all are known
   std::vector<oracle::Environment> environments_;
   std::vector<Bucket> buckets_;
   std::uint32_t environment_ = 0;

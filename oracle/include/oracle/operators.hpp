@@ -2,6 +2,7 @@
 
 #include "oracle/batch_shape.hpp"
 #include "oracle/gpu.hpp"
+#include "oracle/kernel_times.hpp"
 #include "oracle/model_config.hpp"
 
 #include <cstdint>
@@ -26,7 +27,7 @@ struct TokenOperator {
   double bytes_per_row = 0;    ///< activations read and written
   DType compute = DType::kBfloat16;
   bool experts = false;        ///< weights are read as far as tokens hit them (`active_expert_share`)
-  std::uint32_t kernels = 1;   ///< of one run
+  KernelKind kind = KernelKind::kElementwise;
 };
 
 /// Attention of `layers` equal layers on one GPU.
@@ -51,6 +52,10 @@ struct StepOperators {
   std::uint32_t experts = 0;
   std::uint32_t experts_per_token = 0;
 };
+
+struct PlanEntry;
+/// Which shares of a GPU's peaks the entry reaches; attention's is that of decodes.
+KernelKind kernel_kind(const PlanEntry& entry);
 
 /// What the roofline needs of the model's step plan on one GPU without pipeline or expert parallelism (make_plan).
 /// Latent attention's projections are listed once, for prefill.

@@ -1,7 +1,9 @@
 #pragma once
 
 #include "oracle/cuda_graphs.hpp"
+#include "oracle/efficiency.hpp"
 #include "oracle/gpu.hpp"
+#include "oracle/kernel_times.hpp"
 #include "oracle/latency_oracle.hpp"
 #include "oracle/operators.hpp"
 #include "oracle/platform.hpp"
@@ -11,26 +13,14 @@
 
 namespace dooly::oracle {
 
-/// What share of its peaks a GPU reaches. Rough, the same for all devices and models, not fitted to any measurement:
-/// large transfers and large matrix products of common libraries come to about these shares.
-struct Efficiency {
-  double memory = 0.80;             ///< of the memory bandwidth
-  double matrix = 0.70;             ///< of the peak FLOP/s, matrix products
-  double attention = 0.55;          ///< of the peak FLOP/s, attention over long prompts
-  double link = 0.75;               ///< of the link bandwidth, collectives
-  double kernel_seconds = 2e-6;     ///< start and tail of one kernel inside a graph
-  double one_shot_seconds = 5e-6;   ///< all-reduce in which every GPU reads all others' data at once
-  double ring_hop_seconds = 1.5e-6; ///< one of the 2 (n − 1) hops of a ring over NVLink
-  double pcie_factor = 4;           ///< latencies above times this without NVLink
-};
-
 struct RooflineSettings {
   ExecutionSettings execution;
   std::uint32_t max_num_batched_tokens = 8192;
   std::uint32_t max_num_seqs = 1024;
   std::vector<std::uint32_t> capture_sizes;  ///< empty: eager
   double link_bandwidth = 0;  ///< bytes/s a direction between the replica's GPUs; 0: the GPU's own link
-  Efficiency efficiency;
+  Efficiency efficiency;      ///< of links; of operators if not `fitted`
+  bool fitted = true;  ///< operators take what was measured on the GPU (KernelTimes), else shares of its peaks
 };
 
 /// Time of an all-reduce of `bytes` over `ranks` GPUs: the faster of one shot, t = latency + (n − 1) × bytes ÷ link,
@@ -38,13 +28,15 @@ struct RooflineSettings {
 double all_reduce_seconds(double bytes, std::uint32_t ranks, double link_bandwidth, bool nvlink,
                           const Efficiency& efficiency);
 
-/// Latency from FLOPs, bytes and data-sheet peaks, for devices that nobody profiled:
-/// - each token operator takes max(FLOPs ÷ peak, bytes ÷ bandwidth) + one kernel, at the padded batch size; all of them
-///   are folded into one table over total tokens when the oracle is made;
-/// - decode attention: bytes of the KV cache ÷ bandwidth (or FLOPs, if more);
-/// - prefill attention, each chunk: max(FLOPs of its causal pairs ÷ peak, KV bytes ÷ bandwidth);
+/// Latency from FLOPs, bytes and data-sheet peaks, for models and devices that nobody profiled:
+/// - each token operator takes what operators of its kind and ideal time, max(FLOPs ÷ peak, bytes ÷ bandwidth), were
+///   measured to take (KernelTimes), at the padded batch size; all of them are folded into one table over total tokens
+///   when the oracle is made;
+/// - attention of decodes: of the bytes of the KV cache (or FLOPs, if more), that of all chunks of prompts together: of
+///   the FLOPs of their causal pairs or their KV bytes; a step with both starts one kernel;
 /// - logits by rows; experts' weights by the expected number of distinct ones; all-reduces by `all_reduce_seconds`.
-/// All of its time is of provenance `roofline`, it states no error, and it knows one clock regime.
+/// All of its time is of provenance `roofline`, it states no error, and it knows one clock regime. Grows with tokens,
+/// contexts and sequences.
 /// A decode-only step is a few table reads and multiplications; nothing is allocated.
 class RooflineOracle : public LatencyOracle {
  public:
@@ -64,7 +56,8 @@ class RooflineOracle : public LatencyOracle {
     double token_ops = 0;
     double collective = 0;
   };
-  struct AttentionRate {  // seconds, all layers of the operator together
+  /// Ideal seconds of one layer.
+  struct AttentionRate {
     AttentionOperator shape;
     double per_decode_token = 0;
     double per_prefill_pair = 0;
@@ -76,6 +69,7 @@ class RooflineOracle : public LatencyOracle {
   Row token_row(std::uint32_t tokens, double expert_share) const;
   Row logits_row(std::uint32_t rows) const;
   void build_tables();
+  double decode_seconds(const AttentionRate& rate, double attended) const;
   double attention_seconds(const BatchShape& shape) const;
 
   Gpu gpu_;
@@ -84,10 +78,9 @@ class RooflineOracle : public LatencyOracle {
   CudaGraphs graphs_;
   HostTimes host_;
   double link_bandwidth_ = 0;
-  double attention_kernels_ = 0;  // seconds: one kernel a layer
-  double full_per_decode_token_ = 0;  // all full-attention layers together
-  std::vector<AttentionRate> windowed_;  // layers that need the skew of the contexts
-  std::vector<AttentionRate> prefill_;  // all layers
+  KernelTimes times_;
+  std::vector<AttentionRate> attention_;
+  bool has_windows_ = false;  ///< layers that need the skew of the contexts
   std::vector<Row> token_table_;  // by tokens, padding applied
   std::vector<Row> logits_table_;  // by rows
 };

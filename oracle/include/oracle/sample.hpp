@@ -23,6 +23,9 @@ enum class SampleStatus : std::uint8_t { kOk, kOutOfMemory, kLaunchFailed, kUnsu
 ///   law 1.2)} collectives:      {bytes, ranks}
 using SamplePoint = std::array<std::uint64_t, 7>;
 
+/// No run of one operator takes longer than a day: such figures are no times.
+constexpr double kLongestRunS = 86400;
+
 /// One measured point. Times are seconds.
 struct Sample {
   SamplePoint point{};

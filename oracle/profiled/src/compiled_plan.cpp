@@ -2,6 +2,7 @@
 
 #include "plan_compiler.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -45,6 +46,22 @@ CompiledPlan::CompiledPlan(const StepPlan& plan, std::span<const SampleSource* c
   if (by_decodes_.empty()) return;
   decode_table_.resize(settings.max_num_seqs + 1);
   for (std::uint32_t n = 1; n < decode_table_.size(); ++n) decode_table_[n] = row_of(by_decodes_, n);
+}
+
+void CompiledPlan::AttentionOperatorModel::hold_first_tokens(const BatchShape& shape,
+                                                             AttentionModel::Result& result) const {
+  constexpr std::size_t kMost = 64;  // of more chunks no token is the first to matter
+  std::array<PrefillChunk, kMost> ones;
+  if (shape.prefills.size() > kMost) return;
+  std::transform(shape.prefills.begin(), shape.prefills.end(), ones.begin(), [](const PrefillChunk& chunk) {
+    return PrefillChunk{1, chunk.context};
+  });
+  BatchShape first = shape;
+  first.prefills = std::span(ones).first(shape.prefills.size());
+  const double least = model.at(first, ChunkSums::of(first)).seconds;
+  if (result.seconds >= least) return;
+  result.seconds = least;
+  result.origin = worse(result.origin, Origin::kInterpolated);
 }
 
 CompiledPlan::Row CompiledPlan::row_of(const std::vector<RowOperator>& operators, double rows) {

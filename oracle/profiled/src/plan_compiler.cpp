@@ -1,5 +1,7 @@
 #include "plan_compiler.hpp"
 
+#include "attention_neighbours.hpp"
+#include "fitted_roofline.hpp"
 #include "oracle/oracle_error.hpp"
 #include "oracle_profiled/entry_work.hpp"
 
@@ -66,6 +68,7 @@ PlanCompiler::PlanCompiler(CompiledPlan& out, std::span<const SampleSource* cons
     : out_(out),
       gpu_(gpu),
       settings_(settings) {
+  if (settings.fitted && !is_processor(gpu)) times_ = KernelTimes::fitted(gpu);
   for (const SampleSource* source : sources) sources_.emplace_back(*source);
 }
 
@@ -91,7 +94,7 @@ PlanCompiler::Found PlanCompiler::find(const Signature& signature) const {
   return {};
 }
 
-/// Samples of the signature, else of attention that differs in details alone.
+/// Samples of the signature, else of attention that differs in details alone, else of one with other heads.
 PlanCompiler::Found PlanCompiler::find_attention(const PlanEntry& entry) {
   Found own = find(entry.signature);
   if (own.source >= 0) return own;
@@ -107,6 +110,11 @@ PlanCompiler::Found PlanCompiler::find_attention(const PlanEntry& entry) {
               : entry.key.attributes.contains("sinks") ? "measured without sinks"
                                                        : "measured with sinks"};
     }
+  }
+  for (std::size_t i = 0; i < sources_.size(); ++i) {
+    NeighbourSamples other = attention_of_other_heads(sources_[i].sets(), entry.key);
+    if (!other.samples.empty())
+      return {static_cast<int>(i), std::move(other.samples), std::move(other.note), kNeighbourError};
   }
   return {};
 }
@@ -144,16 +152,23 @@ void PlanCompiler::report(const PlanEntry& entry, OperatorAnswer answer) {
 
 void PlanCompiler::add_attention(const PlanEntry& entry) {
   OperatorAnswer answer;
-  const Found found = find_attention(entry);
+  Found found = find_attention(entry);
   AttentionModel::Limits limits{settings_.max_num_seqs, double(1 << 20), settings_.clock};
-  AttentionModel model(found.samples, attention_roofline(entry.key, gpu_, settings_.efficiency), limits);
+  const AttentionRoofline work = attention_roofline(entry.key, gpu_, settings_.efficiency);
+  if (found.source < 0 && times_) {
+    found.samples = fitted_roofline(work, settings_.efficiency, *times_, settings_.max_num_seqs, 1u << 17);
+    found.least_error = kRooflineError;
+  }
+  AttentionModel model(found.samples, work, limits);
   answer.clock_slowdown = model.prefill_slowdown();
   answer.source = found.source;
-  answer.points = model.points();
-  answer.fold_error = model.fold_error();
+  answer.points = found.source < 0 ? 0 : model.points();
+  answer.fold_error = found.source < 0 ? 0 : model.fold_error();
   answer.best = found.source < 0 ? Origin::kRoofline : found.note.empty() ? Origin::kMeasured : Origin::kInterpolated;
   answer.note = found.note;
-  const double least_error = found.note.empty() ? 0 : answer.fold_error;
+  const double least_error = found.source < 0     ? found.least_error
+                             : found.note.empty() ? 0
+                                                  : std::max(answer.fold_error, found.least_error);
   out_.attention_.push_back({std::move(model), double(entry.count), answer.best, least_error});
   report(entry, std::move(answer));
 }
@@ -174,8 +189,10 @@ void PlanCompiler::add_rows(const PlanEntry& entry) {
   answer.clock_slowdown = slower.computing();
   op.collective = entry.binding == Binding::kCollective;
   op.scale = op.collective ? entry.bytes_per_token : entry.rows_per_token;
-  answer.points = op.curve.points().size();
-  answer.fold_error = op.curve.fold_error();
+  if (answer.source >= 0) {
+    answer.points = op.curve.points().size();
+    answer.fold_error = op.curve.fold_error();
+  }
   switch (entry.binding) {
     case Binding::kLogitsRows: out_.by_rows_.push_back(std::move(op)); break;
     case Binding::kDecodeTokens: out_.by_decodes_.push_back(std::move(op)); break;
@@ -199,7 +216,12 @@ WorkCurve PlanCompiler::curve_of(const PlanEntry& entry, const RowWork& work, Op
   if (entry.key.kind == "linear" && linear_from_neighbours(entry, answer, slower, curve)) return curve;
   if (entry.binding == Binding::kCollective && collective_of_other_family(entry, work, answer, slower, curve))
     return curve;
-  return WorkCurve({}, work);
+  return roofline_of(entry, work);
+}
+
+WorkCurve PlanCompiler::roofline_of(const PlanEntry& entry, const RowWork& work) const {
+  if (!times_ || entry.binding == Binding::kCollective) return WorkCurve({}, work);
+  return fitted_roofline(work, settings_.efficiency, *times_, kernel_kind(entry));
 }
 
 std::vector<WorkCurve::Point> PlanCompiler::points_of(const PlanEntry& entry, const std::vector<Sample>& samples,

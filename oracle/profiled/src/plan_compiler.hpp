@@ -6,6 +6,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace dooly::oracle {
@@ -22,6 +23,7 @@ class PlanCompiler {
     int source = -1;
     std::vector<Sample> samples;
     std::string note;
+    double least_error = 0;  ///< to be stated
   };
   void add_rows(const PlanEntry& entry);
   void add_attention(const PlanEntry& entry);
@@ -37,6 +39,7 @@ class PlanCompiler {
   void extend_custom_all_reduce(const PlanEntry& entry, std::vector<Sample>& samples, OperatorAnswer& answer);
   WorkCurve on_cool_device(WorkCurve curve) const;
   RowWork work_of(const PlanEntry& entry) const;
+  WorkCurve roofline_of(const PlanEntry& entry, const RowWork& work) const;
   Found find(const Signature& signature) const;
   Found find_attention(const PlanEntry& entry);
   void report(const PlanEntry& entry, OperatorAnswer answer);
@@ -47,6 +50,7 @@ class PlanCompiler {
   CompileSettings settings_;
   std::vector<SampleLibrary> sources_;
   std::map<std::string, std::unique_ptr<LinearSurface>> surfaces_;  // by source and types
+  std::optional<KernelTimes> times_;  // empty: shares of the peaks
   std::uint32_t tensor_parallel_ = 1;
 };
 

@@ -14,7 +14,9 @@ class SampleLibrary {
   /// The usable samples of a signature; empty: none.
   std::vector<Sample> usable(const Signature& signature) const {
     std::vector<Sample> samples = source_->samples(signature);
-    std::erase_if(samples, [](const Sample& s) { return s.status != SampleStatus::kOk || !(s.median_s > 0); });
+    std::erase_if(samples, [](const Sample& s) {
+      return s.status != SampleStatus::kOk || !(s.median_s > 0 && s.median_s <= kLongestRunS);
+    });
     return samples;
   }
   const std::vector<SampleSet>& sets() {

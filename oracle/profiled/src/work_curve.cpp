@@ -92,7 +92,7 @@ Answer WorkCurve::at(double x) const {
   const double doublings = std::abs(std::log2((x + 1) / (near.x + 1)));
   const double base = points_.size() == 1 ? kOnePointError : std::max(fold_error_, kExtrapolationError);
   const double least = work_.seconds(near.x);
-  return {least > 0 ? near.seconds * (work_.seconds(x) / least) : near.seconds, Origin::kExtrapolated,
+  return {least > 0 ? near.seconds * (work_.seconds(x) / least) : near.seconds, worse(best_, Origin::kExtrapolated),
           std::min(1.0, base + kExtrapolationError * doublings)};
 }
 

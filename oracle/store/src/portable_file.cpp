@@ -106,6 +106,8 @@ class PortableWriter::Impl {
     return records;
   }
 
+  const std::filesystem::path& temporary() const { return output_.temporary(); }
+
  private:
   void put(std::string_view line) {
     const std::size_t from = pending_.size();
@@ -128,6 +130,7 @@ class PortableWriter::Impl {
 PortableWriter::PortableWriter(const std::filesystem::path& path) : impl_(std::make_unique<Impl>(path)) {}
 PortableWriter::~PortableWriter() = default;
 void PortableWriter::write(const Record& record) { impl_->write(record); }
+const std::filesystem::path& PortableWriter::temporary() const { return impl_->temporary(); }
 std::uint64_t PortableWriter::finish() { return impl_->finish(); }
 
 // --- reading

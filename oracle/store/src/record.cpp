@@ -121,13 +121,15 @@ std::string point_text(const oracle::SamplePoint& point) {
 }
 
 std::string fault_of(const oracle::Sample& sample) {
-  const std::pair<std::string_view, double> figures[] = {{"median_s", sample.median_s},
-                                                         {"mean_s", sample.mean_s},
-                                                         {"std_s", sample.std_s},
-                                                         {"min_s", sample.min_s},
-                                                         {"p10_s", sample.p10_s},
-                                                         {"p90_s", sample.p90_s},
-                                                         {"sm_clock_mhz", sample.sm_clock_mhz},
+  const std::pair<std::string_view, double> times[] = {{"median_s", sample.median_s}, {"mean_s", sample.mean_s},
+                                                       {"std_s", sample.std_s},       {"min_s", sample.min_s},
+                                                       {"p10_s", sample.p10_s},       {"p90_s", sample.p90_s}};
+  for (const auto& [name, value] : times)
+    if (!(value >= 0 && value <= oracle::kLongestRunS))
+      return fmt::format("{} must be a time from 0 to {} s, got {}", name, oracle::kLongestRunS, value);
+  if (sample.status == oracle::SampleStatus::kOk && !(sample.median_s > 0))
+    return fmt::format("median_s must be more than 0 where the status is ok, got {}", sample.median_s);
+  const std::pair<std::string_view, double> figures[] = {{"sm_clock_mhz", sample.sm_clock_mhz},
                                                          {"power_w", sample.power_w}};
   for (const auto& [name, value] : figures)
     if (!(value >= 0 && std::isfinite(value)))

@@ -1,5 +1,6 @@
 #include "zstd_file.hpp"
 
+#include "oracle/text_file.hpp"
 #include "oracle_store/store_error.hpp"
 
 #include <fcntl.h>
@@ -82,7 +83,7 @@ void ZstdOutput::commit() {
 
 LineInput::LineInput(std::filesystem::path path)
     : path_(std::move(path)),
-      file_(std::fopen(path_.c_str(), "rb")),
+      file_(oracle::open_for_reading(path_)),
       input_(ZSTD_DStreamInSize()),
       text_(1 << 18) {
   if (!file_) throw StoreError(path_.string() + ": cannot be read: " + reason());
@@ -103,7 +104,13 @@ bool LineInput::fill() {
         return false;
       }
     }
-    if (end_ == text_.size()) text_.resize(2 * text_.size());
+    if (end_ == text_.size()) {
+      if (end_ >= oracle::kLargestTextFile) {
+        ++line_number_;
+        fail("a line longer than " + oracle::size_text(oracle::kLargestTextFile) + ", the most that is read");
+      }
+      text_.resize(2 * text_.size());
+    }
     if (!is_compressed_) {
       const std::size_t taken = std::min(in_.size - in_.pos, text_.size() - end_);
       std::memcpy(text_.data() + end_, input_.data() + in_.pos, taken);

@@ -30,6 +30,7 @@ class ZstdOutput {
   void write(std::string_view bytes);
   void commit();
   const std::filesystem::path& path() const { return path_; }
+  const std::filesystem::path& temporary() const { return temporary_; }
 
  private:
   void compress(std::string_view bytes, ZSTD_EndDirective directive);

@@ -72,6 +72,7 @@ void check_ranks(CommRequest& request, std::uint32_t gpus) {
 ExitCode run(const CommArguments& arguments, Terminal& terminal) {
   if (arguments.store.has_value() == arguments.out.has_value())
     throw UsageError("where to: needs one of --store DIR and --out FILE.jsonl.zst");
+  if (arguments.out) portable_name("--out", *arguments.out);
   CommRequest request = request_of(arguments);
   CommSettings settings;
   if (arguments.budget) settings.budget_s = duration_s("--budget", *arguments.budget);

@@ -86,11 +86,13 @@ std::filesystem::path target_of(const ModelArguments& arguments) {
   if (arguments.store && arguments.out) throw UsageError("--store and --out: one of the two");
   if (!arguments.store && !arguments.out)
     throw UsageError("where to: needs --store DIR, or --out FILE.jsonl.zst on a machine without RocksDB");
-  return arguments.store ? *arguments.store : *arguments.out;
+  return arguments.store ? std::filesystem::path(*arguments.store) : portable_name("--out", *arguments.out);
 }
 
 ExitCode dry_run(const ModelArguments& arguments, Terminal& terminal) {
-  settings_of(arguments, arguments.device.value_or("cuda"));  // refuses what the real run would
+  const std::string device = arguments.device.value_or("cuda");
+  settings_of(arguments, device);  // refuses what the real run would
+  if (arguments.kernels) kernel_folder(*arguments.kernels, device);
   worker_settings_of(arguments);
   std::set<oracle::Signature> measured;
   if (arguments.store || arguments.out) measured = measured_in(target_of(arguments));
@@ -111,7 +113,7 @@ MeasurerFactory factory_of(const ModelArguments& arguments, const Devices& devic
           "-DDOOLY_PROFILING=ON; see docs/profiling.md");
     throw UsageError("--device: " + cli::refused_word("unknown device", device, names));
   }
-  return found->second({arguments.kernels.value_or(""), request.backends.front()});
+  return found->second({arguments.kernels ? kernel_folder(*arguments.kernels, device) : "", request.backends.front()});
 }
 
 /// All operations of the demands, each once, in order of first need; what is measured is looked up by the sweep.

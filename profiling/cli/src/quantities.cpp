@@ -65,4 +65,22 @@ std::vector<std::string> list_of(std::string_view option, const std::string& tex
   return words;
 }
 
+std::filesystem::path portable_name(std::string_view option, const std::string& text) {
+  constexpr std::string_view kEnding = ".jsonl.zst";
+  const std::string name = std::filesystem::path(text).filename().string();
+  if (!name.ends_with(kEnding) || name.size() == kEnding.size())
+    throw cli::UsageError(fmt::format("{}: must be a file NAME{}, got '{}'", option, kEnding, text));
+  return text;
+}
+
+std::string kernel_folder(const std::string& text, std::string_view device) {
+  if (device == "cpu" || device == "meta")
+    throw cli::UsageError(fmt::format(
+        "--kernels: the engine's libraries run on --device cuda alone, got '{}' with --device {}", text, device));
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(text, ignored))
+    throw cli::UsageError(fmt::format("--kernels: no such folder, got '{}'", text));
+  return text;
+}
+
 }  // namespace dooly::profiling

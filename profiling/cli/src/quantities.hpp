@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,5 +17,9 @@ double duration_s(std::string_view option, const std::string& text);
 std::uint64_t whole(std::string_view option, const std::string& text, std::uint64_t least, std::uint64_t most);
 /// "1,2,4" -> words; none may be empty or come twice.
 std::vector<std::string> list_of(std::string_view option, const std::string& text);
+/// A portable file's name, which ends in .jsonl.zst.
+std::filesystem::path portable_name(std::string_view option, const std::string& text);
+/// The folder of the engine's kernel libraries: it must be there, and `device` (that of --device) one that runs them.
+std::string kernel_folder(const std::string& text, std::string_view device);
 
 }  // namespace dooly::profiling

@@ -42,7 +42,7 @@ TraceRequestOptions options_of(const TraceArguments& arguments) {
   number("--layers", arguments.layers, options.layers);
   options.dtype = arguments.dtype.value_or(options.dtype);
   options.device = arguments.device.value_or(options.device);
-  options.kernels = arguments.kernels.value_or("");
+  if (arguments.kernels) options.kernels = kernel_folder(*arguments.kernels, options.device);
   if (arguments.ablate) options.ablation = *arguments.ablate == "config" ? Ablation::kConfig : Ablation::kRules;
   return options;
 }

@@ -1,14 +1,14 @@
 #include "profiling_engine/model_numbers.hpp"
 
+#include "oracle/oracle_error.hpp"
+#include "oracle/text_file.hpp"
 #include "profiling_kernels/profiling_error.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <cmath>
-#include <fstream>
 #include <initializer_list>
-#include <iterator>
 #include <string>
 
 namespace dooly::profiling {
@@ -62,10 +62,11 @@ ModelFile load_model(const std::filesystem::path& path) {
   ModelFile model{.config = oracle::load_model_file(path), .numbers = {}};
   std::error_code ignored;
   const std::filesystem::path file = std::filesystem::is_directory(path, ignored) ? path / "config.json" : path;
-  std::ifstream stream(file, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-  if (!stream) throw ProfilingError(fmt::format("model {}: cannot be read", file.string()));
-  model.numbers = parse_numbers(text, model.config);
+  try {
+    model.numbers = parse_numbers(oracle::read_text_file(file), model.config);
+  } catch (const oracle::OracleError& error) {
+    throw ProfilingError(fmt::format("model {}", error.what()));
+  }
   return model;
 }
 

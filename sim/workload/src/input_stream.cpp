@@ -1,5 +1,6 @@
 #include "input_stream.hpp"
 
+#include "oracle/text_file.hpp"
 #include "workload/workload_error.hpp"
 
 #include <fmt/format.h>
@@ -138,7 +139,7 @@ InputStream InputStream::open(const std::filesystem::path& path) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) throw WorkloadError(path.string() + ": is a directory, not a file");
   raw->name = path.string();
-  raw->file = std::fopen(path.c_str(), "rb");
+  raw->file = oracle::open_for_reading(path);
   if (raw->file == nullptr) throw WorkloadError(fmt::format("{}: {}", path.string(), std::strerror(errno)));
   std::setvbuf(raw->file, nullptr, _IONBF, 0);
   raw->buffer.resize(kBufferBytes);

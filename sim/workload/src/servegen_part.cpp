@@ -17,12 +17,18 @@ namespace dooly::workload {
 namespace {
 
 constexpr double kDefaultWindowSeconds = 600;
+constexpr std::size_t kMostBytes = std::size_t{1} << 30;  ///< of a file of lengths, decompressed
 
 std::string read_all(const std::filesystem::path& path) {
   InputStream stream = InputStream::open(path);
   std::string text;
   std::array<char, 65536> buffer;
-  while (const std::size_t got = stream.read(buffer.data(), buffer.size())) text.append(buffer.data(), got);
+  while (const std::size_t got = stream.read(buffer.data(), buffer.size())) {
+    text.append(buffer.data(), got);
+    if (text.size() > kMostBytes)
+      throw WorkloadError(path.string() + ": larger than " + std::to_string(kMostBytes >> 20) +
+                          " MiB, the most that is read");
+  }
   return text;
 }
 

@@ -24,6 +24,7 @@ struct CompileSettings {
   std::uint32_t routing = 0;  ///< of experts, as in samples: 0 balanced, 1 power law 1.01, 2 power law 1.2
   ClockTerms clock = {};      ///< for signatures not measured in both regimes
   bool use_roofline = true;   ///< behind the sources; false: an operator that nobody answers is an error
+  bool fitted = true;  ///< that roofline is what was measured on the GPU (KernelTimes), else shares of its peaks
 };
 
 /// Who answers one operator of a plan.
@@ -33,12 +34,12 @@ struct OperatorAnswer {
   Signature signature;
   Binding binding = Binding::kTokens;
   std::uint32_t count = 1;
-  int source = -1;           ///< index of the source; -1: roofline
+  int source = -1;  ///< index of the source; -1: roofline
   Origin best = Origin::kRoofline;  ///< measured: its own signature; interpolated: from neighbours
   std::size_t points = 0;
   double fold_error = 0;
-  double clock_slowdown = 1; ///< of its computing, measured in both regimes or the default
-  std::string note;          ///< how, where it is not the signature itself
+  double clock_slowdown = 1;  ///< of its computing, measured in both regimes or the default
+  std::string note;  ///< how, where it is not the signature itself
 };
 
 /// A step plan with everything that depends on total tokens alone folded into one table, by tokens (padding to captured
@@ -86,10 +87,14 @@ class CompiledPlan {
     double least_error = 0;
     AttentionModel::Result at(const BatchShape& shape, const ChunkSums& chunks) const {
       AttentionModel::Result result = model.at(shape, chunks);
+      if (chunks.query > 0) hold_first_tokens(shape, result);
       result.origin = worse(result.origin, best);
       result.error = std::max(result.error, least_error);
       return result;
     }
+    /// A chunk of one token counts as a decode, in another kernel than longer ones: raises what the batch takes to that
+    /// of the first token of each chunk, so that no further token makes it quicker.
+    void hold_first_tokens(const BatchShape& shape, AttentionModel::Result& result) const;
   };
   /// What decode steps whose mean contexts fall into the same interval share.
   struct DecodeShares {

@@ -24,6 +24,8 @@ class PortableWriter {
   void write(const Record& record);
   /// Ends the file; returns the number of records. Without it nothing is left behind.
   std::uint64_t finish();
+  /// What is written to until then; held alone by this process.
+  const std::filesystem::path& temporary() const;
 
  private:
   class Impl;

@@ -67,7 +67,8 @@ std::string_view status_name(oracle::SampleStatus status);
 std::optional<oracle::ClockRegime> regime_named(std::string_view name);
 std::optional<oracle::SampleStatus> status_named(std::string_view name);
 
-/// What no store takes: times that are negative or not finite, text that is not UTF-8. Empty: the sample is fine.
+/// What no store takes: times that are negative, not finite or longer than a day, no median though the status is ok,
+/// text that is not UTF-8. Empty: the sample is fine.
 std::string fault_of(const oracle::Sample& sample);
 
 /// Records in order, one by one.
