@@ -89,6 +89,9 @@ void PrefillSurface::build_grid(Grid& grid, const std::vector<Point>& points, bo
       tile_fit_.is_fitted() ? NodeGrid::Monotone::kNot : NodeGrid::Monotone::kBoth);
   for (const double u : grid.nodes.u)
     for (const double x : grid.nodes.x) grid.base.push_back(base_at(grid, u, x));
+  for (std::size_t k = 0; k < grid.base.size(); ++k) grid.ratios.push_back(grid.nodes.seconds[k] / grid.base[k]);
+  for (const double u : grid.nodes.u) grid.log_u.push_back(std::log2(u + 1));
+  for (const double x : grid.nodes.x) grid.log_x.push_back(std::log2(x + 1));
 }
 
 /// Interpolated time ÷ base at (u, query) in the cell (i, j), which may be a node or an edge at the end.
@@ -96,14 +99,12 @@ double PrefillSurface::ratio_in_cell(const Grid& grid, double u, double query, s
   const NodeGrid& nodes = grid.nodes;
   const std::size_t i2 = std::min(i + 1, nodes.u.size() - 1), j2 = std::min(j + 1, nodes.x.size() - 1);
   if (tile_fit_.is_fitted()) {
-    const auto part = [](double x, double from, double to) {
-      return to > from ? std::log2((x + 1) / (from + 1)) / std::log2((to + 1) / (from + 1)) : 0;
-    };
-    const auto of = [&](std::size_t r, std::size_t c) {
-      return nodes.seconds[nodes.at(r, c)] / grid.base[nodes.at(r, c)];
-    };
-    const double along = part(query, nodes.x[j], nodes.x[j2]), across = part(u, nodes.u[i], nodes.u[i2]);
+    const auto part = [](double x, double from, double to) { return to > from ? (x - from) / (to - from) : 0; };
+    const auto of = [&](std::size_t r, std::size_t c) { return grid.ratios[nodes.at(r, c)]; };
+    const double along = part(std::log2(query + 1), grid.log_x[j], grid.log_x[j2]);
+    const double across = i2 > i ? part(std::log2(u + 1), grid.log_u[i], grid.log_u[i2]) : 0;
     const double low = of(i, j) + (of(i, j2) - of(i, j)) * along;
+    if (!(across > 0)) return low;
     const double high = of(i2, j) + (of(i2, j2) - of(i2, j)) * along;
     return low + (high - low) * across;
   }

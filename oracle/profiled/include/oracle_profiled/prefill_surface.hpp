@@ -35,6 +35,7 @@ class PrefillSurface {
   struct Grid {  // u: chunks or contexts; x: query
     NodeGrid nodes;
     std::vector<double> base;
+    std::vector<double> ratios, log_u, log_x;  ///< times ÷ base; log2(1 + node)
     bool by_context = false;
   };
   double base(const Batch& batch) const;
