@@ -68,6 +68,7 @@ BatchShape decodes(std::uint32_t count) {
     const std::uint64_t context = 500 + 7 * i;
     shape.decode_context += context;
     shape.decode_context_squares += context * context;
+    shape.decode_longest = static_cast<std::uint32_t>(context);
   }
   return shape;
 }

@@ -2,6 +2,7 @@
 
 #include "cli_error.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <string>
 
@@ -49,6 +50,7 @@ bool BatchOnPaper::add_decodes(std::uint64_t count, std::uint64_t context) {
   shape.logits_rows += static_cast<std::uint32_t>(count);
   shape.decode_context += count * context;
   shape.decode_context_squares = squares;
+  shape.decode_longest = std::max(shape.decode_longest, static_cast<std::uint32_t>(context));
   return true;
 }
 

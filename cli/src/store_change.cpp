@@ -2,6 +2,7 @@
 
 #include "cli_error.hpp"
 #include "removed_on_signal.hpp"
+#include "stored_fits.hpp"
 #include "text.hpp"
 
 #include "oracle_store/compare.hpp"
@@ -17,6 +18,7 @@ namespace {
 
 using store::SignatureStore;
 constexpr std::uint64_t kShown = 20;  // conflicts
+constexpr std::uint64_t kFitted = 20'000;  // records: of more, fits are left to dooly store fit, as they take longer
 
 using Streams = std::vector<std::unique_ptr<store::RecordStream>>;
 
@@ -44,6 +46,7 @@ std::uint64_t write_directory(const StoreChange& change, store::Prefer prefer) {
   store::merge(pointers(streams), prefer, take, nothing);
   writer.finish();
   streams.clear();
+  if (written <= kFitted) store_fits(target);
   target.close();
   return written;
 }

@@ -9,8 +9,9 @@ Command store_command() {
   command.details =
       "A STORE is a directory (RocksDB), or a file in the portable form (.jsonl.zst) that machines exchange.\n"
       "docs/store-format.md describes both.\n";
-  command.subcommands = {store_ls_command(),     store_show_command(),  store_stat_command(), store_import_command(),
-                         store_export_command(), store_merge_command(), store_diff_command(), store_verify_command()};
+  command.subcommands = {store_ls_command(),    store_show_command(),   store_stat_command(),
+                         store_fit_command(),   store_import_command(), store_export_command(),
+                         store_merge_command(), store_diff_command(),   store_verify_command()};
   return command;
 }
 

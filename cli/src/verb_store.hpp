@@ -7,6 +7,7 @@ namespace dooly::cli {
 // Subcommands of `dooly store`.
 Command store_ls_command();
 Command store_show_command();
+Command store_fit_command();
 Command store_stat_command();
 Command store_import_command();
 Command store_export_command();

@@ -1,11 +1,9 @@
 #include "cli_error.hpp"
 #include "store_change.hpp"
+#include "stored_fits.hpp"
 #include "text.hpp"
 #include "verb_store.hpp"
 
-#include "oracle/gpu.hpp"
-#include "oracle/oracle_error.hpp"
-#include "oracle_profiled/fit_figures.hpp"
 #include "oracle_store/record.hpp"
 #include "oracle_store/signature_store.hpp"
 
@@ -16,6 +14,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 
 namespace dooly::cli {
 namespace {
@@ -63,22 +62,18 @@ std::string key_text(const store::KeyRecord& record) {
          oracle::canonical_json(record.key) + "\n";
 }
 
-/// What the samples of one environment are worth: how far a fit to the others misses each of them.
-std::string fit_text(const oracle::OperatorKey& key, const std::vector<oracle::Sample>& samples,
-                     const std::string& gpu) {
-  try {
-    const oracle::FitFigures fit = oracle::fit_figures(key, samples, oracle::find_gpu(gpu));
-    if (fit.fold_error == 0) return fmt::format("  fit: {} points, too few for an error\n", fit.points);
-    return fmt::format("  fit: {} points, {:.1f} % mean error of points left out (k-fold)\n", fit.points,
-                       100 * fit.fold_error);
-  } catch (const oracle::OracleError& error) {
-    return fmt::format("  fit: none ({})\n", error.what());
-  }
+std::string fit_text(const SeriesFit& fit) {
+  if (!fit.trouble.empty()) return fmt::format("  fit: none ({})\n", fit.trouble);
+  if (fit.fit.fold_error == 0) return fmt::format("  fit: {} points, too few for an error\n", fit.fit.points);
+  return fmt::format("  fit: {} points, {:.1f} % mean error of points left out (k-fold)\n", fit.fit.points,
+                     100 * fit.fit.fold_error);
 }
 
 /// Samples of one operator, a table per environment.
 class SampleTables {
  public:
+  /// `store`: the directory they are of; null: a file, which keeps no fits.
+  explicit SampleTables(const store::SignatureStore* store) : store_(store) {}
   void key(const oracle::OperatorKey& key) { key_ = key; }
   void add(const store::SampleRecord& record, const oracle::Environment& environment) {
     if (record.environment_id != environment_id_) {
@@ -108,10 +103,11 @@ class SampleTables {
 
  private:
   void flush() {
-    if (!rows_.empty()) text_ += table(rows_, 2) + fit_text(key_, samples_, gpu_);
+    if (!rows_.empty()) text_ += table(rows_, 2) + fit_text(fit_in(store_, environment_id_, key_, samples_, gpu_));
     rows_.clear();
     samples_.clear();
   }
+  const store::SignatureStore* store_;
   oracle::OperatorKey key_;
   std::string environment_id_, gpu_, text_;
   std::vector<oracle::Sample> samples_;
@@ -120,8 +116,10 @@ class SampleTables {
 
 ExitCode show_records(const std::string& path, Wanted wanted, Terminal& terminal) {
   const auto records = opener_of(path)();
+  std::optional<store::SignatureStore> directory;
+  if (!is_portable(path)) directory = store::SignatureStore::open(path, store::SignatureStore::Mode::kRead);
   std::map<std::string, oracle::Environment> environments;
-  SampleTables tables;
+  SampleTables tables(directory ? &*directory : nullptr);
   for (store::Record record; records->next(record);) {
     if (const auto* environment = std::get_if<store::EnvironmentRecord>(&record)) {
       environments.emplace(environment->id, environment->environment);

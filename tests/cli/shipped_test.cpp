@@ -77,7 +77,7 @@ TEST_F(Quickstart, WaitingGrowsWithFewerReplicasAndMoreLoad) {
   const json usual = summary();
   EXPECT_EQ(goodput(usual), 1);
   EXPECT_GT(time(summary("--set replicas=1"), "ttft_s", "p99"), 1.5 * time(usual, "ttft_s", "p99"));
-  EXPECT_GT(time(summary("--set workload.synthetic.arrivals.rate=60/s"), "ttft_s", "p99"),
+  EXPECT_GT(time(summary("--set workload.synthetic.arrivals.rate=80/s"), "ttft_s", "p99"),
             10 * time(usual, "ttft_s", "p99"));
 }
 

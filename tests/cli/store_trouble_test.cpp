@@ -3,6 +3,7 @@
 #include "removed_on_signal.hpp"
 
 #include "oracle_store/portable_file.hpp"
+#include "oracle_store/signature_store.hpp"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -145,6 +146,31 @@ TEST_F(StoreTrouble, AStoppedWritersTemporaryFileIsRemovedAndTheSignalStillEndsI
   const fs::path kept = scratch_.file("half.tmp", "x");
   EXPECT_EQ(ended_by(kept, SIGINT, true), -7) << "an ignored signal stays ignored";
   EXPECT_TRUE(fs::exists(kept));
+}
+
+TEST_F(StoreTrouble, FitsAreKeptUntilSamplesChange) {
+  const std::string store = scratch_.name("s");
+  ASSERT_EQ(dooly({"store", "import", store, file_}).code, 0);
+  EXPECT_TRUE(has(dooly({"store", "fit", store}).err, "0 fits computed, 1 were up to date")) << "made by the import";
+  const std::string shown = dooly({"store", "show", store, "operator"}).out;
+  EXPECT_TRUE(has(shown, "% mean error of points left out (k-fold)")) << shown.substr(shown.size() - 200);
+  EXPECT_EQ(shown, dooly({"store", "show", file_, "operator"}).out) << "as computed on demand";
+  store::SignatureStore opened = store::SignatureStore::open(store, store::SignatureStore::Mode::kWrite);
+  const std::string environment = opened.environments().front().first;
+  const oracle::Signature signature = opened.keys().front().first;
+  store::StoredFit other = *opened.fit(environment, signature);
+  other.fold_error = 0.4242;
+  opened.put_fit(environment, signature, other);
+  opened.close();
+  EXPECT_TRUE(has(dooly({"store", "show", store, "operator"}).out, "42.4 % mean error")) << "the kept one is shown";
+  oracle::Sample sample;
+  sample.point = {1'000'000};
+  sample.median_s = 1;
+  store::SignatureStore::open(store, store::SignatureStore::Mode::kWrite).put(environment, signature, sample);
+  EXPECT_FALSE(has(dooly({"store", "show", store, "operator"}).out, "42.4 %")) << "out of date";
+  EXPECT_TRUE(has(dooly({"store", "fit", store}).err, "1 fits computed, 0 were up to date"));
+  EXPECT_EQ(dooly({"store", "verify", store}).code, 0);
+  EXPECT_EQ(dooly({"store", "fit", file_}).code, 2);
 }
 
 TEST_F(StoreTrouble, AForeignDirectoryIsNotFilled) {

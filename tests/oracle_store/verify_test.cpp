@@ -122,6 +122,45 @@ TEST_F(Verify, NamesSamplesWhoseMedianIsNoTime) {
         << listed(damages);
 }
 
+TEST_F(Verify, AFitIsKeptIsNotExportedAndIsChecked) {
+  fill_store(5);
+  const StoredFit fit{5, 0.034, 2, series_digest({test_sample(1)})};
+  {
+    SignatureStore store = SignatureStore::open(path_, SignatureStore::Mode::kWrite);
+    EXPECT_EQ(store.fit(environment_, signature_), std::nullopt);
+    store.put_fit(environment_, signature_, fit);
+    EXPECT_EQ(store.fit(environment_, signature_), fit);
+    EXPECT_THROW(store.put_fit(environment_, oracle::signature_of(test_key(1, 2)), fit), StoreError);
+    EXPECT_THROW(store.put_fit(environment_, signature_, {5, -1, 2, fit.samples}), StoreError);
+    std::size_t records = 0;
+    const auto all = store.records();
+    for (Record record; all->next(record);) ++records;
+    EXPECT_EQ(records, 1u + 1 + 5 + 1) << "no record of it";
+  }
+  EXPECT_EQ(listed(SignatureStore::verify(path_)), "");
+  {
+    RawDatabase raw(path_);
+    const std::string key = raw.key_at("meta", 0);
+    ASSERT_TRUE(key.starts_with("fit/")) << key;
+    raw.put_sealed("meta", key, R"({"fold_error":"small","points":5,"samples":"","version":2})");
+    raw.put_sealed("meta", "fit/" + std::string(64, '0') + "/" + signature_.hex(),
+                   R"({"fold_error":0,"points":1,"samples":")" + fit.samples + R"(","version":2})");
+  }
+  const std::vector<Damage> damages = SignatureStore::verify(path_);
+  EXPECT_EQ(damages.size(), 2u) << listed(damages);
+  EXPECT_TRUE(mentions(damages, "meta", environment_, "is no fit")) << listed(damages);
+  EXPECT_TRUE(mentions(damages, "meta", "fit/0000", "its environment is not in the store")) << listed(damages);
+}
+
+TEST(SeriesDigest, FollowsEveryFigureAndTheOrder) {
+  const std::vector<oracle::Sample> samples = {test_sample(1), test_sample(2)};
+  std::vector<oracle::Sample> other = samples;
+  EXPECT_EQ(series_digest(samples), series_digest(other));
+  other[1].median_s *= 1.0000001;
+  EXPECT_NE(series_digest(samples), series_digest(other));
+  EXPECT_NE(series_digest(samples), series_digest({samples[1], samples[0]}));
+}
+
 TEST_F(Verify, NamesARecordThatStandsInAnothersPlace) {
   fill_store(3);
   {

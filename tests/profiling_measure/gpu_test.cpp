@@ -1,6 +1,7 @@
 #include "example_keys.hpp"
 #include "profiling_kernels/cuda.hpp"
 #include "profiling_kernels/kernels.hpp"
+#include "profiling_kernels/profiling_error.hpp"
 #include "profiling_measure/inputs.hpp"
 #include "profiling_measure/local_measurer.hpp"
 #include "profiling_measure/runnable.hpp"
@@ -9,8 +10,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 // Kernels of the vLLM wheel are looked for in the folder $DOOLY_VLLM_KERNELS.
 namespace dooly::profiling {
@@ -42,6 +47,10 @@ at::Tensor result_of(const Example& example, Kernels& kernels) {
   return make_runnable(example.key, example.point, kernels, inputs).run(0).to(at::kFloat);
 }
 
+double relative_error(const at::Tensor& found, const at::Tensor& expected) {
+  return found.sub(expected).norm().item<double>() / expected.norm().item<double>();
+}
+
 TEST_F(OnGpu, KernelsOfTheWheelComputeWhatLibTorchComputes) {
   const auto vllm = make_vllm_kernels(settings_.kernels, settings_.attention);
   const auto torch = make_torch_kernels();
@@ -49,12 +58,84 @@ TEST_F(OnGpu, KernelsOfTheWheelComputeWhatLibTorchComputes) {
   for (std::size_t i = 0; i < ours.size(); ++i) {
     SCOPED_TRACE(ours[i].name);
     if (ours[i].key.kind == "moe_experts") {
-      continue;  // a Triton kernel, not in these libraries
+      continue;  // a Triton kernel, compiled for the shapes of models alone
     }
     const at::Tensor expected = result_of(reference[i], *torch), found = result_of(ours[i], *vllm);
     ASSERT_EQ(found.sizes(), expected.sizes());
-    const double error = found.sub(expected).norm().item<double>() / expected.norm().item<double>();
+    EXPECT_LT(relative_error(found, expected), 1e-2);
+  }
+}
+
+class AttentionOnGpu : public OnGpu, public testing::WithParamInterface<const char*> {};
+
+/// Attention as models have it, long enough that every back end splits sequences, and the small ones.
+std::vector<Example> attention_examples(const Kernels& kernels) {
+  std::vector<Example> all;
+  for (const Example& example : examples("bfloat16", kernels)) {
+    if (example.key.kind == "attention") all.push_back(example);
+  }
+  const oracle::AttentionWork wide{.heads = 32, .kv_heads = 8, .head_dim = 128};
+  oracle::AttentionWork window = wide;
+  window.window = 4096;
+  const auto key = [&](const oracle::AttentionWork& work) {
+    return oracle::attention_key("bfloat16", "bfloat16", work, kernels.family("attention"));
+  };
+  all.insert(all.end(), {{"one long decode", key(wide), {0, 0, 0, 1, 9001, 0, 0}},
+                         {"ragged decodes", key(wide), {0, 0, 0, 9, 300, 2, 5003}},
+                         {"many decodes", key(wide), {0, 0, 0, 200, 777, 20, 1500}},
+                         {"a prompt", key(wide), {1, 2050, 0, 0, 0, 0, 0}},
+                         {"chunks", key(wide), {2, 515, 1290, 0, 0, 0, 0}},
+                         {"chunk and decodes", key(wide), {1, 700, 1301, 33, 900, 3, 2222}},
+                         {"window behind", key(window), {1, 600, 5000, 12, 6000, 1, 300}},
+                         {"decodes in a window", key(window), {0, 0, 0, 12, 6000, 1, 300}}});
+  return all;
+}
+
+TEST_P(AttentionOnGpu, ComputesWhatLibTorchComputesOrRefusesByName) {
+  std::unique_ptr<Kernels> vllm;
+  try {
+    vllm = make_vllm_kernels(settings_.kernels, GetParam());
+  } catch (const ProfilingError& error) {
+    GTEST_SKIP() << error.what();
+  }
+  const bool has_windows = std::string_view(GetParam()) != "flashinfer";
+  const auto torch = make_torch_kernels();
+  const auto ours = attention_examples(*vllm), reference = attention_examples(*torch);
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    SCOPED_TRACE(ours[i].name);
+    std::string why;
+    if (!has_windows && ours[i].key.attributes.contains("window")) {
+      EXPECT_FALSE(can_run(ours[i].key, *vllm, why));
+      EXPECT_NE(why.find("window"), std::string::npos) << why;
+      continue;
+    }
+    ASSERT_TRUE(can_run(ours[i].key, *vllm, why)) << why;
+    const at::Tensor expected = result_of(reference[i], *torch), found = result_of(ours[i], *vllm);
+    ASSERT_EQ(found.sizes(), expected.sizes());
+    const double error = relative_error(found, expected);
     EXPECT_LT(error, 1e-2);
+    RecordProperty(ours[i].name, std::to_string(error));
+    std::printf("%-10s %-22s error %.2e\n", GetParam(), ours[i].name.c_str(), error);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(BackEnds, AttentionOnGpu, testing::Values("fa3", "fa2", "triton", "flashinfer"));
+
+/// Those of the shares of two GPUs that are compiled.
+TEST_F(OnGpu, FusedExpertsComputeWhatLibTorchComputes) {
+  const auto vllm = make_vllm_kernels(settings_.kernels, settings_.attention);
+  const auto torch = make_torch_kernels();
+  const oracle::ExpertWork qwen{.hidden = 2048, .intermediate = 384, .local_experts = 128, .top_k = 8};
+  const oracle::ExpertWork mixtral{.hidden = 4096, .intermediate = 7168, .local_experts = 8, .top_k = 2};
+  for (const oracle::ExpertWork& work : {qwen, mixtral}) {
+    for (const std::uint64_t tokens : {1, 37, 500}) {
+      auto key = oracle::moe_experts_key("bfloat16", "bfloat16", work);
+      if (std::string why; !can_run(key, *vllm, why)) GTEST_SKIP() << why;
+      const oracle::SamplePoint point{tokens, tokens == 1 ? work.top_k : work.local_experts, 2};
+      const at::Tensor found = result_of({"", key, point}, *vllm);
+      key.family = "torch";
+      EXPECT_LT(relative_error(found, result_of({"", key, point}, *torch)), 1e-2) << work.intermediate << ' ' << tokens;
+    }
   }
 }
 

@@ -5,6 +5,7 @@
 #include "oracle/oracle_error.hpp"
 
 #include <fmt/format.h>
+#include <algorithm>
 #include <cmath>
 
 namespace dooly::oracle {
@@ -21,6 +22,16 @@ std::uint64_t whole(const OperatorKey& key, const char* attribute) {
   if (found == key.attributes.end()) return 0;
   const auto* value = std::get_if<std::int64_t>(&found->second);
   return value != nullptr && *value > 0 ? static_cast<std::uint64_t>(*value) : 0;
+}
+
+FlashTiles::Launch launch_of_point(const Sample& s) {
+  return {.decodes = number(s, kDecodes) - number(s, kLong),
+          .attended = number(s, kMost) + 1,
+          .long_decodes = number(s, kLong),
+          .long_attended = number(s, kLongContext) + 1,
+          .chunks = number(s, kPrefills),
+          .query = number(s, kQuery),
+          .context = number(s, kContext)};
 }
 
 /// Samples as they would be without the heat of their own repetitions.
@@ -68,6 +79,7 @@ AttentionRoofline attention_roofline(const OperatorKey& key, const Gpu& gpu, con
   work.decode_pair_s = decode_flops / flops;
   work.token_s = kv_elements * bytes_per_element(key_dtype(cache)) / (gpu.memory_bandwidth * efficiency.memory);
   work.kernel_s = efficiency.kernel_seconds;
+  work.tiles = FlashTiles::of(key, gpu);
   return work;
 }
 
@@ -79,6 +91,7 @@ ChunkSums ChunkSums::of(const BatchShape& shape) {
       ++sums.single;
       sums.single_context += chunk.context;
       sums.single_context_squares += std::uint64_t{chunk.context} * chunk.context;
+      sums.single_longest = std::max(sums.single_longest, chunk.context);
       --sums.count;
       continue;
     }
@@ -120,13 +133,17 @@ AttentionModel::AttentionModel(const std::vector<Sample>& as_timed, const Attent
       decode_slowdown_(limits.clock.slowdown_decode_attention),
       prefill_slowdown_(limits.clock.slowdown) {
   const std::vector<Sample> samples = take_slowdowns(on_cool_device(as_timed, limits.clock));
+  // What tells the terms of tiles apart; imported tables lack it.
+  const auto is_uneven = [](const Sample& s) { return is_skewed(s) && s.point[kPrefills] == 0; };
+  if (std::none_of(samples.begin(), samples.end(), is_uneven)) work_.tiles.reset();
   std::vector<DecodeSurface::Point> decodes;
   std::vector<PrefillSurface::Point> prefills;
   for (const Sample& s : samples) {
     if (s.status != SampleStatus::kOk || !(s.median_s > 0)) continue;
     ++points_;
     if (s.point[kPrefills] == 0 && s.point[kDecodes] > 0 && !is_skewed(s)) {
-      decodes.push_back({number(s, kDecodes), work_.attended(only_context(s)), s.median_s});
+      decodes.push_back(
+          {number(s, kDecodes), place_of(only_context(s) + 1, work_.attended(only_context(s))), s.median_s});
     } else if (s.point[kDecodes] == 0 && s.point[kPrefills] > 0 && s.point[kQuery] > 0) {
       prefills.push_back({number(s, kPrefills), number(s, kQuery), number(s, kContext), s.median_s});
     }
@@ -134,24 +151,69 @@ AttentionModel::AttentionModel(const std::vector<Sample>& as_timed, const Attent
   decode_.fit(decodes, work_, limits.max_decodes, limits.max_context);
   prefill_.fit(prefills, work_);
   fit_mixed(samples);
+  fit_uneven(samples);
   fit_skew(samples, limits.max_decodes);
-  needs_squares_ = work_.kind != AttentionKind::kFull || !skew_.empty() || !mixed_skew_.empty();
+  needs_squares_ = work_.kind != AttentionKind::kFull || !skew_.empty() || !mixed_skew_.empty() ||
+                   uneven_.is_fitted() || mixed_.follows_tiles();
 }
 
 void AttentionModel::fit_mixed(const std::vector<Sample>& samples) {
   std::vector<MixedSurface::Point> points;
+  MixedSurface::Launches uneven;
   for (const Sample& s : samples) {
-    if (s.status != SampleStatus::kOk || !(s.median_s > 0) || s.point[kPrefills] == 0 || s.point[kDecodes] == 0 ||
-        is_skewed(s))
+    if (s.status != SampleStatus::kOk || !(s.median_s > 0) || s.point[kPrefills] == 0 || s.point[kDecodes] == 0)
       continue;
-    const double attended = work_.attended(only_context(s));
+    if (is_skewed(s)) {
+      uneven.push_back({launch_of_point(s), s.median_s});
+      continue;
+    }
+    const double n = number(s, kDecodes), attended = work_.attended(only_context(s));
     const PrefillSurface::Batch batch = prefill_.batch_of(number(s, kPrefills), number(s, kQuery), number(s, kContext));
-    points.push_back({{batch.query_sum, batch.context, number(s, kDecodes), attended},
-                      prefill_.at(batch).seconds,
-                      decode_.seconds(number(s, kDecodes), attended),
-                      s.median_s});
+    const double tokens = only_context(s) + 1;
+    const DecodeMean mean{n, attended, 0, place_of(tokens, attended), tokens, tokens};
+    points.push_back(mixed_point(batch, mean, prefill_.at(batch).seconds, decode_.seconds(n, mean.place)));
+    points.back().seconds = s.median_s;
   }
-  mixed_.fit(points);
+  mixed_.fit(points, work_.tiles, uneven);
+}
+
+void AttentionModel::fit_uneven(const std::vector<Sample>& samples) {
+  std::vector<TileFit::Point> points;
+  for (const Sample& s : samples) {
+    if (s.status != SampleStatus::kOk || !(s.median_s > 0) || !is_skewed(s) || s.point[kPrefills] > 0) continue;
+    points.push_back({launch_of_point(s), s.median_s});
+  }
+  uneven_.fit(work_.tiles, TileFit::Part::kRagged, points);
+}
+
+AttentionModel::TwoLengths AttentionModel::two_lengths(const DecodeMean& mean) {
+  constexpr double kMeanStep = 4;
+  return {mean.decodes, kMeanStep * std::max(1.0, std::round(mean.mean / kMeanStep)), std::round(mean.cv * mean.mean),
+          std::round(mean.longest - mean.mean)};
+}
+
+FlashTiles::Launch AttentionModel::launch_of(const TwoLengths& lengths) {
+  const double variance = lengths.deviation * lengths.deviation;
+  if (!(variance > 0) || !(lengths.beyond > 0)) return {lengths.decodes, lengths.mean};
+  const double many = lengths.decodes * variance / (variance + lengths.beyond * lengths.beyond);
+  return {.decodes = lengths.decodes - many,
+          .attended = std::max(1.0, lengths.mean - variance / lengths.beyond),
+          .long_decodes = many,
+          .long_attended = lengths.mean + lengths.beyond};
+}
+
+MixedSurface::Point AttentionModel::mixed_point(const PrefillSurface::Batch& batch, const DecodeMean& mean,
+                                                double prefill_s, double decode_s) const {
+  MixedSurface::Point point;
+  point.where = {batch.query_sum, batch.context, mean.decodes, mean.attended};
+  point.launch = mean.longest > mean.mean ? launch_of(two_lengths(mean))
+                                          : FlashTiles::Launch{.decodes = mean.decodes, .attended = mean.mean};
+  point.launch.chunks = batch.chunks;
+  point.launch.query = batch.query;
+  point.launch.context = batch.context;
+  point.prefill_s = prefill_s;
+  point.decode_s = decode_s;
+  return point;
 }
 
 /// How much longer two-context batches take than equal ones of their mean. Served batches are many usual contexts and a
@@ -169,14 +231,14 @@ void AttentionModel::fit_skew(const std::vector<Sample>& samples, std::uint32_t 
         (few * number(s, kMost) * number(s, kMost) + many * number(s, kLongContext) * number(s, kLongContext)) / n;
     const double cv = std::sqrt(std::max(0.0, squares - mean * mean)) / (mean + 1);
     const double attended = work_.attended(mean);
-    const double decode = decode_.seconds(n, attended);
+    const double decode = decode_.seconds(n, place_of(mean + 1, attended));
     if (s.point[kPrefills] == 0) {
       alone.push_back({n, cv, s.median_s / decode - 1});
     } else if (mixed_.is_measured()) {
       const PrefillSurface::Batch batch =
           prefill_.batch_of(number(s, kPrefills), number(s, kQuery), number(s, kContext));
-      const double even =
-          mixed_.seconds(prefill_.at(batch).seconds, decode, {batch.query_sum, batch.context, n, attended});
+      const double even = mixed_.seconds(mixed_point(batch, {n, attended, 0, place_of(mean + 1, attended), mean + 1, 0},
+                                                     prefill_.at(batch).seconds, decode));
       beside.push_back({n, cv, (s.median_s - even) / decode});
     }
   }
@@ -195,7 +257,8 @@ AttentionModel::DecodeMean AttentionModel::mean_of_unequal(const BatchShape& sha
     op.window = static_cast<std::uint32_t>(std::max(1.0, work_.window));
     attended = decode_attended(op, shape) / n;
   }
-  return {n, attended, std::sqrt(variance) / mean};
+  const double longest = shape.decode_longest > 0 ? static_cast<double>(shape.decode_longest) + 1 : 0;
+  return {n, attended, std::sqrt(variance) / mean, place_of(mean, attended), mean, longest};
 }
 
 PrefillSurface::Batch AttentionModel::prefill_batch(const BatchShape& shape, const ChunkSums& chunks) const {
@@ -225,10 +288,9 @@ AttentionModel::Result AttentionModel::of_decodes(const BatchShape& shape) const
   Result result{0, 0, 0, Origin::kMeasured, 0};
   if (shape.decodes == 0) return result;
   const DecodeMean mean = mean_of(shape);
-  const Answer decode = decode_.at(mean.decodes, mean.attended);
-  const double factor = skew_factor(mean);
-  result.seconds = decode.seconds * factor;
-  result.origin = factor > 1 ? worse(decode.origin, Origin::kInterpolated) : decode.origin;
+  const Answer decode = decode_.at(mean.decodes, mean.place);
+  result.seconds = uneven_seconds(decode.seconds, mean);
+  result.origin = result.seconds != decode.seconds ? worse(decode.origin, Origin::kInterpolated) : decode.origin;
   result.error = result.origin == Origin::kInterpolated ? std::max(decode.error, decode_.fold_error()) : decode.error;
   result.compute_seconds = mean.decodes * mean.attended * work_.decode_pair_s;
   result.decode_seconds = result.seconds;
@@ -243,6 +305,7 @@ AttentionModel::Result AttentionModel::at(const BatchShape& batch_shape, const C
   shape.decodes += chunks.single;
   shape.decode_context += chunks.single_context;
   shape.decode_context_squares += chunks.single_context_squares;
+  if (chunks.single > 0) shape.decode_longest = std::max(shape.decode_longest, chunks.single_longest);
   const Result decode = of_decodes(shape);
   if (chunks.query <= 0) return decode;
   Result result;
@@ -272,11 +335,13 @@ AttentionModel::Result AttentionModel::at(const BatchShape& batch_shape, const C
     return result;
   }
   const DecodeMean mean = mean_of(shape);
-  const double even = decode_.seconds(mean.decodes, mean.attended);
+  const double even = decode_.seconds(mean.decodes, mean.place);
   const SkewCurve& skew = mixed_skew_.empty() ? skew_ : mixed_skew_;
-  const std::array<double, 4> where{batch.query_sum, batch.context, mean.decodes, mean.attended};
-  result.seconds = mixed_.seconds(prefill.seconds, even, where) + even * mean.cv * skew.slope(mean.decodes);
-  result.origin = mixed_.covers(where) ? Origin::kInterpolated : Origin::kExtrapolated;
+  const MixedSurface::Point point = mixed_point(batch, mean, prefill.seconds, even);
+  result.seconds = mixed_.seconds(point);
+  const bool is_in_tiles = mixed_.follows_tiles() && mean.longest > 0;
+  if (!is_in_tiles) result.seconds += even * mean.cv * skew.slope(mean.decodes);
+  result.origin = mixed_.covers(point.where) ? Origin::kInterpolated : Origin::kExtrapolated;
   result.error = result.origin == Origin::kInterpolated
                      ? mixed_.fold_error()
                      : std::max({mixed_.fold_error(), result.error, kExtrapolationError});

@@ -219,6 +219,7 @@ bool CompiledPlan::decode_run(const BatchShape& first, double gaps_s, std::span<
       attention += op.count * walk.seconds(shape);
       shape.decode_context_squares += 2 * shape.decode_context + n;
       shape.decode_context += n;
+      if (shape.decode_longest > 0) ++shape.decode_longest;
     }
   }
   for (double& seconds : steps) seconds = DeviceTime{rows.token_ops, seconds, rows.collective, 0, gaps_s}.total();

@@ -2,6 +2,7 @@
 
 #include "nnls.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace dooly::oracle {
@@ -21,6 +22,26 @@ NodeGrid::Measured averaged(const std::vector<DecodeSurface::Point>& points) {
   return out;
 }
 
+/// Every number of sequences may need a wave more; many differ little from the next.
+std::vector<double> counts_at_steps(double most) {
+  std::vector<double> out{most};
+  for (double n = 1; n <= most; n += n < 256 ? 1 : 8) out.push_back(n);
+  return out;
+}
+
+/// The last token of a block and the first of the next; of long contexts blocks here and there.
+std::vector<double> tokens_at_steps(double most) {
+  constexpr double kBlock = FlashTiles::kBlockTokens;
+  std::vector<double> out{16, 64};
+  for (double x = kBlock; x <= most; x += x < 32 * kBlock ? kBlock : x < 256 * kBlock ? 4 * kBlock : x) {
+    out.push_back(x);
+    if (x <= 8 * kBlock) out.push_back(x + 1);
+  }
+  std::erase_if(out, [&](double x) { return x > most; });
+  out.push_back(most);
+  return out;
+}
+
 std::vector<double> inverse_widths(const std::vector<double>& nodes) {
   std::vector<double> out;
   for (std::size_t i = 1; i < nodes.size(); ++i) out.push_back(1 / (nodes[i] - nodes[i - 1]));
@@ -30,6 +51,7 @@ std::vector<double> inverse_widths(const std::vector<double>& nodes) {
 }  // namespace
 
 double DecodeSurface::base(double n, double a) const {
+  if (tile_fit_.is_fitted()) return std::max(tile_fit_.seconds({n, std::max(a, 1.0)}), 1e-12);
   if (!is_fitted_) return std::max(work_.decode_s(n, a), 1e-12);
   return std::max(features_[0] + features_[1] * n + features_[2] * n * a + features_[3] * a, 1e-12);
 }
@@ -37,11 +59,23 @@ double DecodeSurface::base(double n, double a) const {
 void DecodeSurface::fit(const std::vector<Point>& points, const AttentionRoofline& work, double max_decodes,
                         double max_attended) {
   work_ = work;
-  build(points, max_decodes, max_attended);
+  fit_base(points);
+  double last_u = max_decodes, last_x = max_attended;
+  for (const Point& p : points) {
+    last_u = std::max(last_u, p.decodes);
+    last_x = std::max(last_x, p.attended);
+  }
+  std::vector<double> more_u{last_u}, more_x{last_x};
+  if (tile_fit_.is_fitted()) {
+    more_u = counts_at_steps(last_u);
+    more_x = tokens_at_steps(last_x);
+    if (work.window > 0) std::erase_if(more_x, [&](double x) { return x > work.window + 1; });
+  }
+  build(points, std::move(more_u), std::move(more_x));
   fold_error_ = measure_folds(points);
 }
 
-void DecodeSurface::build(const std::vector<Point>& points, double max_decodes, double max_attended) {
+void DecodeSurface::fit_base(const std::vector<Point>& points) {
   points_ = points.size();
   is_fitted_ = false;
   if (points.size() >= kEnoughToFit) {
@@ -55,16 +89,38 @@ void DecodeSurface::build(const std::vector<Point>& points, double max_decodes, 
     // No term that grows with the context would make every longer one free.
     is_fitted_ = features_[2] + features_[3] > 0;
   }
+  std::vector<TileFit::Point> launches;
+  for (const Point& p : points) launches.push_back({{p.decodes, p.attended}, p.seconds});
+  TileFit tiles;
+  tiles.fit(work_.tiles, TileFit::Part::kDecodes, launches);
+  tile_fit_.forget();
+  if (tiles.is_fitted() && (!is_fitted_ || tiles.error() < relative_error(points))) tile_fit_ = tiles;
+}
+
+double DecodeSurface::relative_error(const std::vector<Point>& points) const {
+  double squares = 0;
+  for (const Point& p : points) {
+    const double off = base(p.decodes, p.attended) / p.seconds - 1;
+    squares += off * off;
+  }
+  return std::sqrt(squares / static_cast<double>(points.size()));
+}
+
+void DecodeSurface::build(const std::vector<Point>& points, std::vector<double> more_u, std::vector<double> more_x) {
   NodeGrid::Measured measured = averaged(points);
   const bool roofline = measured.empty();
   if (roofline) measured[{1, 1}] = base(1, 1);
-  double last_u = 1, last_x = 1;
   for (const auto& [where, time] : measured) {
-    last_u = std::max(last_u, where.first);
-    last_x = std::max(last_x, where.second);
+    more_u.push_back(where.first);
+    more_x.push_back(where.second);
   }
-  grid_ = NodeGrid::build(measured, [&](double n, double a) { return base(n, a); },
-                          {1, std::max({last_u, max_decodes, 2.0})}, {0, std::max({last_x, max_attended, 2.0})});
+  const double last_u = *std::max_element(more_u.begin(), more_u.end());
+  const double last_x = *std::max_element(more_x.begin(), more_x.end());
+  more_u.insert(more_u.end(), {1, std::max(last_u, 2.0)});
+  more_x.insert(more_x.end(), {0, std::max(last_x, 2.0)});
+  grid_ = NodeGrid::build(
+      measured, [&](double n, double a) { return base(n, a); }, more_u, more_x,
+      tile_fit_.is_fitted() ? NodeGrid::Monotone::kInX : NodeGrid::Monotone::kBoth);
   if (roofline) std::fill(grid_.origin.begin(), grid_.origin.end(), Origin::kRoofline);
   inverse_u_ = inverse_widths(grid_.u);
   inverse_x_ = inverse_widths(grid_.x);
@@ -109,7 +165,13 @@ double DecodeSurface::measure_folds(const std::vector<Point>& points) const {
     std::vector<Point> kept;
     for (std::size_t i = 0; i < points.size(); ++i)
       if (i % kFolds != fold) kept.push_back(points[i]);
-    rest.build(kept, 0, 0);
+    std::vector<double> more_u, more_x;  // a base of steps is asked at the points themselves
+    for (std::size_t i = fold; i < points.size() && tile_fit_.is_fitted(); i += kFolds) {
+      more_u.push_back(points[i].decodes);
+      more_x.push_back(points[i].attended);
+    }
+    rest.fit_base(kept);
+    rest.build(kept, std::move(more_u), std::move(more_x));
     for (std::size_t i = fold; i < points.size(); i += kFolds) {
       if (rest.at(points[i].decodes, points[i].attended).origin > Origin::kInterpolated) continue;
       sum += std::abs(rest.seconds(points[i].decodes, points[i].attended) / points[i].seconds - 1);

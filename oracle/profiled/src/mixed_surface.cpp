@@ -14,25 +14,29 @@ constexpr std::size_t kMostNodes = 4u << 20;
 
 }  // namespace
 
-void MixedSurface::fit(const std::vector<Point>& points) {
+void MixedSurface::fit(const std::vector<Point>& points, const std::optional<FlashTiles>& tiles,
+                       const Launches& uneven) {
+  tiles_ = tiles;
   fold_error_ = 0;
   if (points.size() >= 16) {  // one fold of eight: a full set would cost seconds
     std::vector<Point> kept, out;
     for (std::size_t i = 0; i < points.size(); ++i) (i % 8 == 3 ? out : kept).push_back(points[i]);
-    build(kept);
-    for (const Point& p : out) fold_error_ += std::abs(seconds(p.prefill_s, p.decode_s, p.where) / p.seconds - 1);
+    build(kept, uneven);
+    for (const Point& p : out) fold_error_ += std::abs(seconds(p) / p.seconds - 1);
     fold_error_ /= static_cast<double>(out.size());
   } else if (!points.empty()) {
     fold_error_ = kExtrapolationError;
   }
-  build(points);
+  build(points, uneven);
 }
 
-void MixedSurface::build(const std::vector<Point>& points) {
-  points_ = points.size();
-  ratios_.clear();
+double MixedSurface::base(const Point& p) const {
+  return tile_fit_.is_fitted() ? tile_fit_.seconds(p.launch) : weights_[0] * p.prefill_s + weights_[1] * p.decode_s;
+}
+
+void MixedSurface::fit_base(const std::vector<Point>& points, const Launches& uneven) {
   weights_[0] = weights_[1] = 1;
-  if (points.empty()) return;
+  tile_fit_.forget();
   if (points.size() >= 8) {
     std::vector<double> features, targets;
     for (const Point& p : points) {
@@ -42,6 +46,23 @@ void MixedSurface::build(const std::vector<Point>& points) {
     const std::vector<double> fitted = fit_non_negative(features, targets);
     if (fitted[0] > 0 && fitted[1] > 0) std::copy(fitted.begin(), fitted.end(), weights_);
   }
+  Launches launches = uneven;
+  double squares = 0;
+  for (const Point& p : points) {
+    launches.push_back({p.launch, p.seconds});
+    squares += (base(p) / p.seconds - 1) * (base(p) / p.seconds - 1);
+  }
+  TileFit of_tiles;
+  of_tiles.fit(tiles_, TileFit::Part::kMixed, launches);
+  if (of_tiles.is_fitted() && of_tiles.error() < std::sqrt(squares / static_cast<double>(points.size())))
+    tile_fit_ = of_tiles;
+}
+
+void MixedSurface::build(const std::vector<Point>& points, const Launches& uneven) {
+  points_ = points.size();
+  ratios_.clear();
+  fit_base(points, uneven);
+  if (points.empty()) return;
   std::size_t size = 1;
   for (std::size_t d = 4; d-- > 0;) {
     std::set<double> places;
@@ -53,13 +74,17 @@ void MixedSurface::build(const std::vector<Point>& points) {
     size *= nodes.size();
     if (size > kMostNodes) return;  // no grid behind these points: the weights alone answer
   }
+  if (tile_fit_.is_fitted()) {  // its steps are where the points differ; between them their residuals tell nothing
+    ratios_.assign(1, 1);
+    return;
+  }
   std::vector<float> sums(size, 0), counts(size, 0);
   for (const Point& p : points) {
     std::size_t at = 0;
     for (std::size_t d = 0; d < 4; ++d)
       at += strides_[d] * static_cast<std::size_t>(std::lower_bound(nodes_[d].begin(), nodes_[d].end(), p.where[d]) -
                                                    nodes_[d].begin());
-    sums[at] += static_cast<float>(p.seconds / (weights_[0] * p.prefill_s + weights_[1] * p.decode_s));
+    sums[at] += static_cast<float>(p.seconds / base(p));
     counts[at] += 1;
   }
   for (std::size_t i = 0; i < size; ++i) sums[i] = counts[i] > 0 ? sums[i] / counts[i] : -1;
@@ -101,9 +126,10 @@ void MixedSurface::fill_gaps(std::vector<float>& ratios) const {
   }
 }
 
-double MixedSurface::seconds(double prefill_s, double decode_s, const std::array<double, 4>& where) const {
-  const double parts = weights_[0] * prefill_s + weights_[1] * decode_s;
-  if (ratios_.empty()) return parts;
+double MixedSurface::seconds(const Point& point) const {
+  const double parts = base(point);
+  const std::array<double, 4>& where = point.where;
+  if (ratios_.empty() || tile_fit_.is_fitted()) return parts;
   std::size_t corner = 0;
   std::array<double, 4> part;
   for (std::size_t d = 0; d < 4; ++d) {

@@ -31,6 +31,10 @@ double ratio_at(const std::vector<Ratio>& row, double x, Origin& origin, double&
   return row[k - 1].ratio + (row[k].ratio - row[k - 1].ratio) * part;
 }
 
+void make_monotone_in_x(NodeGrid& grid) {
+  for (std::size_t i = 0; i < grid.u.size(); ++i) make_monotone(&grid.seconds[grid.at(i, 0)], grid.x.size());
+}
+
 void make_monotone_in_both(NodeGrid& grid) {
   const std::size_t rows = grid.u.size(), columns = grid.x.size();
   for (int pass = 0; pass < 3; ++pass) {
@@ -48,7 +52,7 @@ void make_monotone_in_both(NodeGrid& grid) {
 }  // namespace
 
 NodeGrid NodeGrid::build(const Measured& measured, const Base& base, const std::vector<double>& more_u,
-                         const std::vector<double>& more_x) {
+                         const std::vector<double>& more_x, Monotone monotone) {
   std::map<double, std::vector<Ratio>> rows;
   std::set<double> us(more_u.begin(), more_u.end()), xs(more_x.begin(), more_x.end());
   for (const auto& [where, time] : measured) {
@@ -82,7 +86,8 @@ NodeGrid NodeGrid::build(const Measured& measured, const Base& base, const std::
     }
   }
   const std::vector<double> before = grid.seconds;
-  make_monotone_in_both(grid);
+  if (monotone == Monotone::kBoth) make_monotone_in_both(grid);
+  if (monotone == Monotone::kInX) make_monotone_in_x(grid);
   for (std::size_t k = 0; k < before.size(); ++k)
     if (grid.origin[k] == Origin::kMeasured)
       grid.error[k] = static_cast<float>(std::abs(grid.seconds[k] / before[k] - 1));

@@ -17,6 +17,8 @@ PrefillSurface::Batch PrefillSurface::batch_of(double chunks, double query, doub
 }
 
 double PrefillSurface::base(const Batch& b) const {
+  if (tile_fit_.is_fitted())
+    return std::max(tile_fit_.seconds({.chunks = b.chunks, .query = b.query, .context = b.context}), 1e-12);
   if (is_fitted_) {
     const double fitted = features_[0] + features_[1] * b.query_sum + features_[2] * b.pair_sum +
                           features_[3] * b.longest_kv + features_[4] * b.kv_sum;
@@ -35,8 +37,7 @@ void PrefillSurface::fit(const std::vector<Point>& points, const AttentionRoofli
   fold_error_ = measure_folds(points);
 }
 
-void PrefillSurface::build(const std::vector<Point>& points) {
-  points_ = points.size();
+void PrefillSurface::fit_base(const std::vector<Point>& points) {
   is_fitted_ = false;
   if (points.size() >= kEnoughToFit) {
     std::vector<double> features, targets;
@@ -49,6 +50,23 @@ void PrefillSurface::build(const std::vector<Point>& points) {
     std::copy(fitted.begin(), fitted.end(), features_.begin());
     is_fitted_ = features_[2] > 0;  // without FLOPs the roofline is the better guide
   }
+  std::vector<TileFit::Point> launches;
+  double squares = 0;
+  tile_fit_.forget();
+  for (const Point& p : points) {
+    launches.push_back({{.chunks = p.chunks, .query = p.query, .context = p.context}, p.seconds});
+    const double off = base(batch_of(p.chunks, p.query, p.context)) / p.seconds - 1;
+    squares += off * off;
+  }
+  TileFit tiles;
+  tiles.fit(work_.tiles, TileFit::Part::kPrefills, launches);
+  if (tiles.is_fitted() && (!is_fitted_ || tiles.error() < std::sqrt(squares / static_cast<double>(points.size()))))
+    tile_fit_ = tiles;
+}
+
+void PrefillSurface::build(const std::vector<Point>& points) {
+  points_ = points.size();
+  fit_base(points);
   build_grid(by_chunks_, points, false);
   build_grid(by_context_, points, true);
 }
@@ -66,9 +84,39 @@ void PrefillSurface::build_grid(Grid& grid, const std::vector<Point>& points, bo
   if (sums.empty()) return;
   NodeGrid::Measured measured;
   for (const auto& [where, sum] : sums) measured[where] = sum.first / sum.second;
-  grid.nodes = NodeGrid::build(measured, [&](double u, double x) { return base_at(grid, u, x); }, {}, {});
+  grid.nodes = NodeGrid::build(
+      measured, [&](double u, double x) { return base_at(grid, u, x); }, {}, {},
+      tile_fit_.is_fitted() ? NodeGrid::Monotone::kNot : NodeGrid::Monotone::kBoth);
   for (const double u : grid.nodes.u)
     for (const double x : grid.nodes.x) grid.base.push_back(base_at(grid, u, x));
+  for (std::size_t k = 0; k < grid.base.size(); ++k) grid.ratios.push_back(grid.nodes.seconds[k] / grid.base[k]);
+  for (const double u : grid.nodes.u) grid.log_u.push_back(std::log2(u + 1));
+  for (const double x : grid.nodes.x) grid.log_x.push_back(std::log2(x + 1));
+}
+
+/// Interpolated time ÷ base at (u, query) in the cell (i, j), which may be a node or an edge at the end.
+double PrefillSurface::ratio_in_cell(const Grid& grid, double u, double query, std::size_t i, std::size_t j) const {
+  const NodeGrid& nodes = grid.nodes;
+  const std::size_t i2 = std::min(i + 1, nodes.u.size() - 1), j2 = std::min(j + 1, nodes.x.size() - 1);
+  if (tile_fit_.is_fitted()) {
+    const auto part = [](double x, double from, double to) { return to > from ? (x - from) / (to - from) : 0; };
+    const auto of = [&](std::size_t r, std::size_t c) { return grid.ratios[nodes.at(r, c)]; };
+    const double along = part(std::log2(query + 1), grid.log_x[j], grid.log_x[j2]);
+    const double across = i2 > i ? part(std::log2(u + 1), grid.log_u[i], grid.log_u[i2]) : 0;
+    const double low = of(i, j) + (of(i, j2) - of(i, j)) * along;
+    if (!(across > 0)) return low;
+    const double high = of(i2, j) + (of(i2, j2) - of(i2, j)) * along;
+    return low + (high - low) * across;
+  }
+  const auto row = [&](std::size_t r) {
+    const std::size_t a = nodes.at(r, j), b = nodes.at(r, j2);
+    const double span = grid.base[b] - grid.base[a];
+    const double part = span > 0 ? (base_at(grid, nodes.u[r], query) - grid.base[a]) / span : 0;
+    return nodes.seconds[a] + (nodes.seconds[b] - nodes.seconds[a]) * std::clamp(part, 0.0, 1.0);
+  };
+  const double across = i2 > i ? (u - nodes.u[i]) / (nodes.u[i2] - nodes.u[i]) : 0;
+  const double first = row(i);
+  return (across > 0 ? first + (row(i2) - first) * across : first) / base_at(grid, u, query);
 }
 
 double PrefillSurface::ratio(const Grid& grid, double u, double query, Answer& label) const {
@@ -78,15 +126,7 @@ double PrefillSurface::ratio(const Grid& grid, double u, double query, Answer& l
   const std::size_t last_i = nodes.u.size() - 1, last_j = nodes.x.size() - 1;
   const std::size_t i = last_i == 0 ? 0 : cell_of(nodes.u, v), j = last_j == 0 ? 0 : cell_of(nodes.x, x);
   const std::size_t i2 = std::min(i + 1, last_i), j2 = std::min(j + 1, last_j);
-  const auto row = [&](std::size_t r) {
-    const std::size_t a = nodes.at(r, j), b = nodes.at(r, j2);
-    const double span = grid.base[b] - grid.base[a];
-    const double part = span > 0 ? (base_at(grid, nodes.u[r], x) - grid.base[a]) / span : 0;
-    return nodes.seconds[a] + (nodes.seconds[b] - nodes.seconds[a]) * std::clamp(part, 0.0, 1.0);
-  };
   const double across = i2 > i ? (v - nodes.u[i]) / (nodes.u[i2] - nodes.u[i]) : 0;
-  double seconds = row(i);
-  if (across > 0) seconds += (row(i2) - seconds) * across;
   int used = 0;
   for (std::size_t r = i; r <= i2; ++r) {
     if (r == i ? across == 1 : across == 0) continue;
@@ -103,7 +143,7 @@ double PrefillSurface::ratio(const Grid& grid, double u, double query, Answer& l
     label.error +=
         kExtrapolationError * (std::abs(std::log2((query + 1) / (x + 1))) + std::abs(std::log2((u + 1) / (v + 1))));
   }
-  return seconds / base_at(grid, v, x);
+  return ratio_in_cell(grid, v, x, i, j);
 }
 
 Answer PrefillSurface::at(const Batch& b) const {

@@ -4,6 +4,7 @@
 #include "oracle/step_plan.hpp"
 #include "oracle_store/signature_store.hpp"
 #include "record_codec.hpp"
+#include "store_fits.hpp"
 #include "store_impl.hpp"
 
 #include <fmt/format.h>
@@ -27,6 +28,8 @@ class Verification {
       read_family();
     }
     end_series();
+    family_ = Family::kMeta;
+    for (const std::string& key : fits_) check_links(key);
     return std::move(damages_);
   }
 
@@ -125,11 +128,29 @@ class Verification {
         case Family::kPlan: check_plan(payload); break;
         case Family::kComm:
         case Family::kJournal: oracle::canonical_form(payload, "document"); break;
-        case Family::kMeta: break;
+        case Family::kMeta: check_meta(key, payload); break;
       }
     } catch (const std::runtime_error& error) {
       note(readable(key), error.what());
     }
+  }
+
+  void check_meta(const std::string& key, std::string_view payload) {
+    if (!key.starts_with(kFitPrefix)) return;
+    parsed_fit(key, payload);
+    fits_.push_back(key);
+  }
+
+  /// Of a fit, once everything else has been read.
+  void check_links(const std::string& key) {
+    const auto is_of = [&](const auto& known, std::size_t at) {
+      return std::any_of(known.begin(), known.end(), [&](const auto& each) {
+        return key.compare(kFitPrefix.size() + at, 64, hex_of(each.first)) == 0;
+      });
+    };
+    if (key.size() != kFitPrefix.size() + 64 + 1 + 64) return note(readable(key), "is no name of a fit");
+    if (!is_of(environments_, 0)) note(readable(key), "its environment is not in the store");
+    if (!is_of(keys_, 65)) note(readable(key), "its operator is not in the store");
   }
 
   /// A document that says it is a step plan must be one, its signatures those of its keys.
@@ -171,6 +192,7 @@ class Verification {
   std::vector<Damage> damages_;
   std::map<std::string, oracle::Environment> environments_;  ///< by the bytes of their keys
   std::map<std::string, oracle::OperatorKey> keys_;
+  std::vector<std::string> fits_;  ///< their keys
   SampleRecord sample_;
   std::string series_;  ///< environment and signature of the samples being read
   std::set<std::string> ran_;  ///< kernel families of that series

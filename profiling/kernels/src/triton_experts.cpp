@@ -5,9 +5,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/full.h>
-#include <c10/core/impl/VirtualGuardImpl.h>
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <torch/library.h>
 #include <nlohmann/json.hpp>
@@ -35,74 +33,13 @@ std::string file_bytes(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-void* current_stream() {
-  const c10::impl::VirtualGuardImpl guard(c10::DeviceType::CUDA);
-  return guard.getStreamNativeHandle(guard.getStream(guard.getDevice()));
-}
-
 }  // namespace
-
-/// The part of the CUDA driver API that loads and launches a compiled kernel (names and numbers of version 13).
-class TritonExperts::Driver {
- public:
-  using Handle = void*;
-  Driver() {
-    library_ = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
-    if (library_ == nullptr) {
-      throw ProfilingError(fmt::format("libcuda.so.1: {}", dlerror()));
-    }
-    find("cuModuleLoadData", module_load_data);
-    find("cuModuleGetFunction", module_get_function);
-    find("cuFuncSetAttribute", function_set_attribute);
-    find("cuLaunchKernel", launch_kernel);
-  }
-
-  Handle load(const std::string& path, const std::string& function, int shared_bytes) {
-    const std::string image = file_bytes(path);
-    Handle module = nullptr;
-    Handle found = nullptr;
-    check(module_load_data(&module, image.data()), "cuModuleLoadData", path);
-    check(module_get_function(&found, module, function.c_str()), "cuModuleGetFunction", path);
-    constexpr int kMaxDynamicSharedSizeBytes = 8;
-    check(function_set_attribute(found, kMaxDynamicSharedSizeBytes, shared_bytes), "cuFuncSetAttribute", path);
-    return found;
-  }
-
-  void check(int status, const char* call, const std::string& what) const {
-    if (status != 0) {
-      throw std::runtime_error(fmt::format("{}: {} answers CUDA error {}", what, call, status));
-    }
-  }
-
-  int (*module_load_data)(Handle*, const void*) = nullptr;
-  int (*module_get_function)(Handle*, Handle, const char*) = nullptr;
-  int (*function_set_attribute)(Handle, int, int) = nullptr;
-  int (*launch_kernel)(Handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Handle, void**,
-                       void**) = nullptr;
-
- private:
-  template <class Function>
-  void find(const char* name, Function& function) {
-    function = reinterpret_cast<Function>(dlsym(library_, name));
-    if (function == nullptr) {
-      throw ProfilingError(fmt::format("libcuda.so.1 has no {}", name));
-    }
-  }
-  Handle library_ = nullptr;
-};
-
-/// One compiled matrix product.
-struct TritonExperts::Kernel {
-  Driver::Handle function = nullptr;
-  std::int64_t shared_bytes = 0, warps = 0;
-  std::vector<std::string> arguments;  ///< in order, by the names of the Triton kernel
-};
 
 /// The two products for one tile configuration; `naive` ones where few tokens need no sorting.
 struct TritonExperts::Config {
   std::int64_t block_m = 0, block_n = 0;
-  Kernel up, down;
-  std::optional<Kernel> up_naive, down_naive;
+  CompiledKernel up, down;
+  std::optional<CompiledKernel> up_naive, down_naive;
 };
 
 struct TritonExperts::Shape {
@@ -117,17 +54,11 @@ struct TritonExperts::Assignment {
   bool naive = false;
 };
 
-TritonExperts::TritonExperts(const std::string& folder) : driver_(std::make_unique<Driver>()) {
+TritonExperts::TritonExperts(const std::string& folder) {
   const std::string path = folder + "/experts.json";
   try {
     const Json root = Json::parse(file_bytes(path));
-    const auto kernel_of = [&](const Json& in) {
-      Kernel kernel{nullptr, in.at("shared").get<std::int64_t>(), in.at("warps").get<std::int64_t>(),
-                    in.at("arguments").get<std::vector<std::string>>()};
-      kernel.function = driver_->load(folder + "/" + in.at("cubin").get<std::string>(),
-                                      in.at("function").get<std::string>(), static_cast<int>(kernel.shared_bytes));
-      return kernel;
-    };
+    const auto kernel_of = [&](const Json& in) { return driver_.load(folder, in); };
     for (const Json& table : root.at("tables")) {
       Shape& shape = shapes_[{table.at("experts"), table.at("width"), table.at("hidden"), table.at("top_k")}];
       shape.nearest = table.at("choice") == "nearest";
@@ -198,7 +129,7 @@ TritonExperts::Assignment TritonExperts::assign(const at::Tensor& ids, std::int6
   return made;
 }
 
-void TritonExperts::launch(const Kernel& kernel, const Config& config, const at::Tensor& rows,
+void TritonExperts::launch(const CompiledKernel& kernel, const Config& config, const at::Tensor& rows,
                            const at::Tensor& expert_weights, at::Tensor& out, const at::Tensor& routing,
                            const Assignment& assignment, std::int64_t valid_rows) {
   const std::int64_t n = expert_weights.size(1);
@@ -227,18 +158,8 @@ void TritonExperts::launch(const Kernel& kernel, const Config& config, const at:
       values.push_back(number == numbers.end() ? 0 : static_cast<std::uint64_t>(number->second));
     }
   }
-  values.insert(values.end(), {0, 0});  // Triton's two scratch pointers, of which it needs none here
-  std::vector<void*> slots;
-  for (std::uint64_t& value : values) {
-    slots.push_back(&value);
-  }
-  const auto grid =
-      static_cast<unsigned>(blocks_of(assignment.launched_rows, config.block_m) * blocks_of(n, config.block_n));
-  constexpr unsigned kWarp = 32;
-  driver_->check(
-      driver_->launch_kernel(kernel.function, grid, 1, 1, kWarp * static_cast<unsigned>(kernel.warps), 1, 1,
-                             static_cast<unsigned>(kernel.shared_bytes), current_stream(), slots.data(), nullptr),
-      "cuLaunchKernel", "fused experts");
+  const std::int64_t grid = blocks_of(assignment.launched_rows, config.block_m) * blocks_of(n, config.block_n);
+  driver_.launch(kernel, {grid, 1, 1}, std::move(values), "fused experts");
 }
 
 at::Tensor TritonExperts::run(const at::Tensor& x, const at::Tensor& gate_up, const at::Tensor& down,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cuda_driver.hpp"
 #include "vllm_library.hpp"
 
 #include <ATen/core/Tensor.h>
@@ -34,16 +35,15 @@ class TritonExperts {
  private:
   struct Assignment;
   struct Config;
-  struct Kernel;
   struct Shape;
-  class Driver;
 
   const Config& config_for(const at::Tensor& gate_up, std::int64_t top_k, std::int64_t tokens) const;
   Assignment assign(const at::Tensor& ids, std::int64_t block_m, std::int64_t experts);
-  void launch(const Kernel& kernel, const Config& config, const at::Tensor& rows, const at::Tensor& expert_weights,
-              at::Tensor& out, const at::Tensor& routing, const Assignment& assignment, std::int64_t valid_rows);
+  void launch(const CompiledKernel& kernel, const Config& config, const at::Tensor& rows,
+              const at::Tensor& expert_weights, at::Tensor& out, const at::Tensor& routing,
+              const Assignment& assignment, std::int64_t valid_rows);
 
-  std::unique_ptr<Driver> driver_;
+  CudaDriver driver_;
   std::map<std::vector<std::int64_t>, Shape> shapes_;  ///< by experts, width, hidden, top_k
   VllmOperator align_{"_moe_C::moe_align_block_size"}, silu_and_mul_{"_C::silu_and_mul"}, sum_{"_moe_C::moe_sum"};
 };

@@ -1,6 +1,8 @@
 #include "vllm_attention.hpp"
 
+#include "flashinfer_attention.hpp"
 #include "profiling_kernels/profiling_error.hpp"
+#include "triton_attention.hpp"
 
 #include <ATen/ops/empty_like.h>
 #include <fmt/format.h>
@@ -24,6 +26,15 @@ std::int64_t splits(std::int64_t tokens) { return tokens <= kGraphTokens ? kGrap
 /// FlashAttention counts how far back a query sees, itself not counted; -1: everything.
 std::int64_t window_left(const AttentionShape& shape) { return shape.window > 0 ? shape.window - 1 : -1; }
 std::int64_t window_right(const AttentionShape& shape) { return shape.window > 0 ? 0 : -1; }
+
+/// What none of the wheel's versions has kernels for.
+std::string flash_attention_refusal(const char* name, const AttentionShape& shape, at::ScalarType type) {
+  constexpr std::int64_t kWidestHead = 256;
+  if (type != at::kBFloat16 && type != at::kHalf) return fmt::format("{}: bfloat16 and float16 alone", name);
+  if (shape.head_dim > kWidestHead)
+    return fmt::format("{}: heads of {}: at most {}", name, shape.head_dim, kWidestHead);
+  return {};
+}
 
 IValue none() { return {}; }
 
@@ -104,6 +115,10 @@ class FlashAttention3 final : public VllmAttention {
         .toTensor();
   }
 
+  std::string refusal(const AttentionShape& shape, at::ScalarType type) const override {
+    return flash_attention_refusal("FlashAttention 3", shape, type);
+  }
+
  private:
   VllmOperator forward_{"_vllm_fa3_C::fwd"};
   VllmOperator schedule_{"_vllm_fa3_C::get_scheduler_metadata"};
@@ -140,9 +155,8 @@ class FlashAttention2 final : public VllmAttention {
     return out;
   }
 
-  at::Tensor schedule(const AttentionMetadata& /*metadata*/, const AttentionShape& /*shape*/,
-                      at::ScalarType /*type*/) const override {
-    return {};
+  std::string refusal(const AttentionShape& shape, at::ScalarType type) const override {
+    return flash_attention_refusal("FlashAttention 2", shape, type);
   }
 
  private:
@@ -151,18 +165,19 @@ class FlashAttention2 final : public VllmAttention {
 
 }  // namespace
 
-std::unique_ptr<VllmAttention> make_vllm_attention(std::string_view version) {
-  if (version == "fa3") {
-    return std::make_unique<FlashAttention3>();
-  }
-  if (version == "fa2") {
-    return std::make_unique<FlashAttention2>();
-  }
-  throw ProfilingError(fmt::format("attention of vLLM's libraries: no version '{}'; allowed: fa3, fa2", version));
+std::unique_ptr<VllmAttention> make_vllm_attention(std::string_view name, const std::string& folder) {
+  if (name == "fa3") return std::make_unique<FlashAttention3>();
+  if (name == "fa2") return std::make_unique<FlashAttention2>();
+  if (name == "triton") return make_triton_attention(folder);
+  if (name == "flashinfer") return make_flashinfer_attention(folder);
+  throw ProfilingError(
+      fmt::format("attention of the engine: no kernels of '{}' here; there are fa3, fa2, triton, flashinfer", name));
 }
 
-const char* vllm_attention_library(std::string_view version) {
-  return version == "fa2" ? "vllm_flash_attn/_vllm_fa2_C.abi3.so" : "vllm_flash_attn/_vllm_fa3_C.abi3.so";
+std::vector<std::string> vllm_attention_libraries(std::string_view name) {
+  if (name == "fa3") return {"vllm_flash_attn/_vllm_fa3_C.abi3.so"};
+  if (name == "fa2") return {"vllm_flash_attn/_vllm_fa2_C.abi3.so"};
+  return {};
 }
 
 }  // namespace dooly::profiling

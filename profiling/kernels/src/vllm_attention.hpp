@@ -4,23 +4,33 @@
 #include "vllm_library.hpp"
 
 #include <memory>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace dooly::profiling {
 
-/// FlashAttention of the wheel, called as vLLM's back end calls it.
+/// An attention back end of the engine, called as vLLM calls it.
 class VllmAttention {
  public:
   virtual ~VllmAttention() = default;
   virtual at::Tensor run(const at::Tensor& q, const at::Tensor& k_cache, const at::Tensor& v_cache,
                          const AttentionMetadata& metadata, const AttentionShape& shape) const = 0;
-  virtual at::Tensor schedule(const AttentionMetadata& metadata, const AttentionShape& shape,
-                              at::ScalarType type) const = 0;
+  /// As Kernels::schedule().
+  virtual at::Tensor schedule(const AttentionMetadata& /*metadata*/, const AttentionShape& /*shape*/,
+                              at::ScalarType /*type*/) const {
+    return {};
+  }
+  /// Whether a captured step stays right when lengths change: nothing was worked out on the host.
+  virtual bool can_be_captured() const { return true; }
+  /// As Kernels::refusal().
+  virtual std::string refusal(const AttentionShape& shape, at::ScalarType type) const = 0;
 };
 
-/// `version`: fa3 or fa2. Throws ProfilingError for another, or if its library is not loaded.
-std::unique_ptr<VllmAttention> make_vllm_attention(std::string_view version);
-/// Path of its library in the wheel.
-const char* vllm_attention_library(std::string_view version);
+/// `name`: fa3, fa2, triton or flashinfer, of the libraries and kernels in `folder`. Throws ProfilingError for another,
+/// or if its library is not loaded.
+std::unique_ptr<VllmAttention> make_vllm_attention(std::string_view name, const std::string& folder);
+/// Paths of the libraries in the wheel that a back end needs.
+std::vector<std::string> vllm_attention_libraries(std::string_view name);
 
 }  // namespace dooly::profiling

@@ -1,3 +1,4 @@
+#include "profiling_kernels/compiled_shapes.hpp"
 #include "profiling_kernels/cuda.hpp"
 #include "profiling_kernels/kernels.hpp"
 #include "profiling_kernels/profiling_error.hpp"
@@ -34,7 +35,9 @@ struct Operators {
 };
 
 std::vector<std::string> library_names(std::string_view attention) {
-  return {vllm_attention_library(attention), "_C_stable_libtorch.abi3.so", "_moe_C_stable_libtorch.abi3.so"};
+  std::vector<std::string> names = vllm_attention_libraries(attention);
+  names.insert(names.end(), {"_C_stable_libtorch.abi3.so", "_moe_C_stable_libtorch.abi3.so"});
+  return names;
 }
 
 class VllmKernels final : public Kernels {
@@ -44,10 +47,18 @@ class VllmKernels final : public Kernels {
         folder_(folder),
         name_(fmt::format("vllm-{}", attention)),
         attention_name_(attention),
-        attention_(make_vllm_attention(attention)),
-        unit_scale_(at::ones({1}, at::TensorOptions(at::kCUDA).dtype(at::kFloat))) {}
+        attention_(make_vllm_attention(attention, folder)),
+        compiled_(folder),
+        unit_scale_(at::ones(at::IntArrayRef(), at::TensorOptions(at::kCUDA).dtype(at::kFloat))) {}
 
   std::string_view name() const override { return name_; }
+
+  std::string refusal(const AttentionShape& shape, at::ScalarType type) const override {
+    return attention_->refusal(shape, type);
+  }
+
+  std::string refusal(const ExpertShape& shape) const override { return compiled_.refusal(shape); }
+  bool can_be_captured() const override { return attention_->can_be_captured(); }
 
   std::string family(std::string_view kind) const override {
     static const std::map<std::string_view, std::string_view> families = {{"linear", "cublas"},
@@ -130,7 +141,7 @@ class VllmKernels final : public Kernels {
     const std::vector<std::int64_t> sizes = {logits.size(0), top_k};
     at::Tensor weights = at::empty(sizes, logits.options().dtype(at::kFloat));
     at::Tensor ids = at::empty(sizes, logits.options().dtype(at::kInt));
-    const at::Tensor source_rows = at::empty_like(ids);  // written, of no use here
+    const at::Tensor source_rows = at::empty(sizes, ids.options());  // written, of no use here
     operators_.topk_softmax({weights, ids, source_rows, logits, renormalise, c10::IValue() /*bias*/});
     return {std::move(weights), std::move(ids)};
   }
@@ -148,6 +159,7 @@ class VllmKernels final : public Kernels {
   VllmLibraries libraries_;
   std::string folder_, name_, attention_name_;
   std::unique_ptr<VllmAttention> attention_;
+  CompiledShapes compiled_;
   Operators operators_;
   at::Tensor unit_scale_;
 };

@@ -142,7 +142,12 @@ bool can_run(const oracle::OperatorKey& key, const Kernels& kernels, std::string
                       family.empty() ? "none" : family);
     return false;
   }
-  return has_plain_types(key, why) && knows_attributes(key, *kind, why);
+  if (!has_plain_types(key, why) || !knows_attributes(key, *kind, why)) return false;
+  std::string refusal;
+  if (key.kind == "attention") refusal = kernels.refusal(attention_shape(key), scalar_type(key.dtypes.front()));
+  if (key.kind == "moe_experts") refusal = kernels.refusal(expert_shape(key));
+  if (!refusal.empty()) why = refusal;
+  return refusal.empty();
 }
 
 Runnable make_runnable(const oracle::OperatorKey& key, const oracle::SamplePoint& point, Kernels& kernels,

@@ -68,18 +68,6 @@ AttentionMetadata place(const AttentionBatch& batch, std::uint64_t block_size, c
   return metadata;
 }
 
-AttentionShape shape_of(const Making& making) {
-  AttentionShape shape;
-  shape.heads = making.dim(0);
-  shape.kv_heads = making.dim(1);
-  shape.head_dim = making.dim(2);
-  shape.scale = making.number("scale", 1 / std::sqrt(static_cast<double>(shape.head_dim)));
-  shape.window = making.count("window", 0);
-  shape.soft_cap = making.number("soft_cap", 0);
-  shape.block_size = making.count("block_size", 16);
-  return shape;
-}
-
 /// The same routing over other experts of the layer, as many times as it takes to read weights from memory each time.
 std::vector<at::Tensor> rotated_ids(const Making& making, const Routing& routing, double layer_bytes) {
   const std::vector<std::int32_t> first = expert_ids(routing);
@@ -110,11 +98,36 @@ double tokens_read(const AttentionBatch& batch, std::int64_t window) {
   return tokens;
 }
 
+std::int64_t count_of(const oracle::OperatorKey& key, const char* name, std::int64_t usual) {
+  return static_cast<std::int64_t>(number_of(key, name, static_cast<double>(usual)));
+}
+
 }  // namespace
+
+AttentionShape attention_shape(const oracle::OperatorKey& key) {
+  AttentionShape shape;
+  shape.heads = static_cast<std::int64_t>(key.dims.at(0));
+  shape.kv_heads = static_cast<std::int64_t>(key.dims.at(1));
+  shape.head_dim = static_cast<std::int64_t>(key.dims.at(2));
+  shape.scale = number_of(key, "scale", 1 / std::sqrt(static_cast<double>(shape.head_dim)));
+  shape.window = count_of(key, "window", 0);
+  shape.soft_cap = number_of(key, "soft_cap", 0);
+  shape.block_size = count_of(key, "block_size", 16);
+  return shape;
+}
+
+ExpertShape expert_shape(const oracle::OperatorKey& key) {
+  ExpertShape shape;
+  shape.hidden = static_cast<std::int64_t>(key.dims.at(0));
+  shape.width = static_cast<std::int64_t>(key.dims.at(1));
+  shape.experts = static_cast<std::int64_t>(key.dims.at(2));
+  shape.top_k = static_cast<std::int64_t>(key.dims.at(3));
+  return shape;
+}
 
 Runnable make_attention(const Making& making) {
   const AttentionBatch batch = attention_batch(making.point);
-  const AttentionShape shape = shape_of(making);
+  const AttentionShape shape = attention_shape(making.key);
   const auto block_size = static_cast<std::uint64_t>(shape.block_size);
   const std::int64_t row = (shape.heads + 2 * shape.kv_heads) * shape.head_dim;
   const double token_bytes =
@@ -181,7 +194,7 @@ Runnable make_topk_softmax(const Making& making) {
 }
 
 Runnable make_experts(const Making& making) {
-  const std::int64_t hidden = making.dim(0), width = making.dim(1), experts = making.dim(2), top_k = making.dim(3);
+  const auto [experts, width, hidden, top_k] = expert_shape(making.key);
   Routing routing;
   routing.tokens = making.point[0];
   routing.activated = making.point[1];

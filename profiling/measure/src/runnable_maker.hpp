@@ -36,6 +36,10 @@ bool flag_of(const oracle::OperatorKey& key, const char* name, bool usual);
 double number_of(const oracle::OperatorKey& key, const char* name, double usual);
 std::string text_of(const oracle::OperatorKey& key, const char* name, std::string_view usual);
 
+/// What keys of these two kinds say of a layer.
+AttentionShape attention_shape(const oracle::OperatorKey& key);
+ExpertShape expert_shape(const oracle::OperatorKey& key);
+
 Runnable make_linear(const Making& making);
 Runnable make_embedding(const Making& making);
 Runnable make_rms_norm(const Making& making);

@@ -70,6 +70,25 @@ class Builder {
           for (const std::uint64_t before : decode_contexts(axes[3], work_, limits_))
             if (fits_mixed(query, context, decodes, before)) out.push_back({1, query, context, decodes, before});
   }
+  /// Some chunks beside decodes: served steps end one prompt and begin the next.
+  void mixed_chunks(std::vector<SamplePoint>& out) const {
+    constexpr std::uint64_t kSome = 3, kBefore = 1023;
+    for (const std::uint64_t query : Numbers{128, 640})
+      for (const std::uint64_t context : prefill_contexts({0, 2048}, work_, limits_))
+        for (const std::uint64_t decodes : Numbers{16, 64})
+          if (context <= 2048 && fits_mixed(kSome * query, kSome * context, decodes, kBefore))
+            out.push_back({kSome, query, context, decodes, kBefore});
+  }
+  /// One long decode, or an eighth of them, beside a chunk.
+  void mixed_lengths(std::vector<SamplePoint>& out) const {
+    constexpr std::uint64_t kFew = 511, kMost = 8191;
+    if (kMost >= limits_.max_context) return;
+    for (const std::uint64_t query : Numbers{192, 1088})
+      for (const std::uint64_t decodes : Numbers{32, 128})
+        for (const std::uint64_t many : Numbers{1, decodes / 8})
+          if (fits_mixed(query, 0, decodes, kFew + (kMost - kFew) * many / decodes))
+            out.push_back({1, query, 0, decodes, kFew, many, kMost});
+  }
   /// Two lengths in one batch: one long among short ones, an eighth, a half.
   void ragged(std::vector<SamplePoint>& out) const {
     const std::uint64_t half = limits_.max_sequences / 2;
@@ -95,6 +114,17 @@ class Builder {
 
 double octave(double x) { return std::log2(1 + x); }
 
+/// Few sequences, which are split into unequal shares, and those around the ends of whole waves of tiles.
+Numbers counts_at_steps(const oracle::FlashTiles& tiles, std::uint64_t most) {
+  std::set<std::uint64_t> counts{2, 3, 5, 6, 7, 9, 12};
+  for (const double waves : {1.0, 2.0, 3.0, 5.0}) {
+    const auto fill = static_cast<std::uint64_t>(tiles.decodes_in(waves));
+    counts.insert({fill, fill + 1, fill + fill / 4});
+  }
+  std::erase_if(counts, [&](std::uint64_t n) { return n == 0 || n > most; });
+  return {counts.begin(), counts.end()};
+}
+
 }  // namespace
 
 AttentionPart part_of(const SamplePoint& point) {
@@ -108,6 +138,10 @@ AttentionPoints attention_points(AttentionPart part, const oracle::AttentionRoof
   switch (part) {
     case AttentionPart::kDecode:
       build.decodes(points.start, {1, 4, 16, 64}, {64, 1024, 8192});
+      if (work.tiles) {
+        build.decodes(points.start, counts_at_steps(*work.tiles, limits.max_sequences), {640, 7168});
+        build.decodes(points.start, {6, 24, 100}, {136, 200, 300, 450});  // inside of blocks
+      }
       build.decodes(points.pool,
                     {1, 2, 4, 8, 12, 16, 24, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256, 320, 384, 512, 768, 1024},
                     {16,   64,   128,  256,  384,  512,   768,   1024,  1280,  1536,
@@ -118,6 +152,8 @@ AttentionPoints attention_points(AttentionPart part, const oracle::AttentionRoof
       build.mixed(points.start, {Numbers{192, 2112}, Numbers{0, 4096}, Numbers{16}, Numbers{512, 4096}});
       build.mixed(points.pool, {Numbers{64, 192, 448, 832, 1088, 2112, 4160}, Numbers{0, 1024, 4096, 16384},
                                 Numbers{4, 16, 32, 64, 128}, Numbers{128, 512, 1024, 2048, 4096, 8192}});
+      build.mixed_chunks(points.start);
+      build.mixed_lengths(points.start);
       break;
     case AttentionPart::kRagged: build.ragged(points.start); break;
   }
@@ -136,7 +172,10 @@ AttentionPoints attention_points(AttentionPart part, const oracle::AttentionRoof
 std::array<double, 4> octaves(const SamplePoint& point, const oracle::AttentionRoofline& work) {
   const auto d = [&](Coordinate which) { return static_cast<double>(point[which]); };
   switch (part_of(point)) {
-    case AttentionPart::kDecode: return {octave(d(kDecodes)), octave(work.attended(d(kMost))), 0, 0};
+    case AttentionPart::kDecode: {  // a window's own kernel is another place
+      const bool is_hidden = work.window > 0 && d(kMost) >= work.window;
+      return {octave(d(kDecodes)), octave(work.attended(d(kMost))), is_hidden ? 1.0 : 0.0, 0};
+    }
     case AttentionPart::kPrefill: return {octave(d(kChunks)), octave(d(kQuery)), octave(d(kContext)) / 2, 0};
     case AttentionPart::kMixed:
       return {octave(d(kQuery)), octave(d(kContext)) / 2, octave(d(kDecodes)), octave(work.attended(d(kMost)))};
@@ -153,6 +192,8 @@ oracle::AttentionModel::Result model_at(const oracle::AttentionModel& model, con
   shape.decodes = static_cast<std::uint32_t>(point[kDecodes]);
   shape.decode_context = few * point[kMost] + many * point[kLongContext];
   shape.decode_context_squares = few * point[kMost] * point[kMost] + many * point[kLongContext] * point[kLongContext];
+  shape.decode_longest =
+      static_cast<std::uint32_t>(std::max(few > 0 ? point[kMost] : 0, many > 0 ? point[kLongContext] : 0));
   shape.prefill_tokens = static_cast<std::uint32_t>(point[kChunks] * point[kQuery]);
   shape.prefills = chunks;
   return model.at(shape, oracle::ChunkSums::of(shape));

@@ -88,6 +88,8 @@ const std::vector<RuleRow>& rows() {
       // Libraries of the engine
       {"dooly::paged_attention", "attention", rules::attention, "q v_cache"},
       {"dooly::fused_experts dooly::triton_fused_experts", "like an argument", rules::like_argument, "x", kPreserving},
+      {"dooly::triton_attention dooly::flashinfer_attention", "like an argument", rules::like_argument, "q",
+       kPreserving},
       {"dooly::topk_softmax", "count a row", rules::per_row, "logits top_k num_experts_per_token"},
       {"dooly::gated_activation", "half", rules::half_last, "x"},
       {"dooly::greedy_sample", "rows", rules::rows, "logits"},

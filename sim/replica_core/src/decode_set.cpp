@@ -1,5 +1,6 @@
 #include "replica_core/decode_set.hpp"
 
+#include <algorithm>
 #include <bit>
 
 namespace dooly::replica {
@@ -15,6 +16,7 @@ void DecodeSet::insert(std::uint32_t slot, std::uint32_t computed, std::uint32_t
   node.base = static_cast<std::int64_t>(computed) - static_cast<std::int64_t>(step_);
   node.last_step = step_ + (last_computed - computed) - 1;
   node.residue = static_cast<std::uint32_t>((step_ + (block_size_ - computed % block_size_)) % block_size_);
+  node.is_in = true;
   ++needs_[node.residue];
   ++count_;
   context_ += computed;
@@ -25,6 +27,20 @@ void DecodeSet::insert(std::uint32_t slot, std::uint32_t computed, std::uint32_t
   if (node.next != kNone) nodes_[node.next].previous = slot;
   heads_[bucket] = slot;
   used_[bucket / 64] |= 1ULL << (bucket % 64);
+  by_length_.push_back({node.base, slot});
+  std::push_heap(by_length_.begin(), by_length_.end());
+}
+
+/// Those that left, from the top; all of them once they are most of the heap.
+void DecodeSet::drop_lengths() {
+  if (by_length_.size() > 2 * std::size_t{count_} + kBuckets) {
+    std::erase_if(by_length_, [&](const Length& length) { return !is_there(length); });
+    std::make_heap(by_length_.begin(), by_length_.end());
+  }
+  while (!by_length_.empty() && !is_there(by_length_.front())) {
+    std::pop_heap(by_length_.begin(), by_length_.end());
+    by_length_.pop_back();
+  }
 }
 
 void DecodeSet::unlink(std::uint32_t slot) {
@@ -42,10 +58,12 @@ void DecodeSet::unlink(std::uint32_t slot) {
 void DecodeSet::remove(std::uint32_t slot) {
   unlink(slot);
   const std::uint64_t now = computed(slot);
+  nodes_[slot].is_in = false;
   --needs_[nodes_[slot].residue];
   --count_;
   context_ -= now;
   squares_ -= now * now;
+  drop_lengths();
 }
 
 std::uint64_t DecodeSet::steps_to_end() const {

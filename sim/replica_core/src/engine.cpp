@@ -252,6 +252,7 @@ oracle::BatchShape Engine::light_shape(std::uint32_t ahead) const {
   shape.decode_context = decodes_.context() + ahead * n;
   shape.decode_context_squares =
       decodes_.context_squares() + 2 * std::uint64_t{ahead} * decodes_.context() + std::uint64_t{ahead} * ahead * n;
+  shape.decode_longest = decodes_.longest() + ahead;
   shape.logits_rows = decodes_.count();
   return shape;
 }

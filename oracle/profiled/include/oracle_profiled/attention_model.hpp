@@ -12,6 +12,7 @@
 #include "oracle_profiled/prefill_surface.hpp"
 #include "oracle_profiled/skew_curve.hpp"
 #include "oracle_profiled/slowdown.hpp"
+#include "oracle_profiled/tile_fit.hpp"
 
 #include <vector>
 
@@ -26,13 +27,16 @@ struct ChunkSums {
   double count = 0, query = 0, query_squares = 0, query_context = 0, longest = 0;
   std::uint32_t single = 0;                                 ///< chunks of one token
   std::uint64_t single_context = 0, single_context_squares = 0;
+  std::uint32_t single_longest = 0;
   static ChunkSums of(const BatchShape& shape);
 };
 
 /// Time of one attention operator by the composition of the batch:
 /// - decodes: a surface over (sequences, mean of the tokens they attend to); unequal contexts cost the coefficient of
 ///   variation times a slope by sequences more, fitted on samples with two contexts, one curve for decodes alone and
-///   one for decodes beside chunks (they run in different kernels);
+///   one for decodes beside chunks (they run in different kernels). Where it is known how launches are cut into tiles,
+///   there are samples of two lengths, and the longest context is told, they count as two lengths with the same
+///   longest, sum and sum of squares instead, whose tiles are fitted on such samples;
 /// - prefill chunks: work features (FLOPs, query tokens, KV tokens, longest) fitted by non-negative least squares,
 ///   times residuals interpolated over (chunks, query) and (context, query). Unequal chunks count as equal ones with
 ///   the same sums of query, of FLOPs and of KV;
@@ -64,22 +68,47 @@ class AttentionModel {
   /// A batch of decodes alone, seconds() of at(): the simulator's innermost question.
   double decode_seconds(const BatchShape& shape) const {
     const DecodeMean mean = mean_of(shape);
-    return decode_.seconds(mean.decodes, mean.attended) * skew_factor(mean);
+    return uneven_seconds(decode_.seconds(mean.decodes, mean.place), mean);
   }
+
+ private:
+  /// The batch's decodes as so many equal ones, and how unequal they are.
+  struct DecodeMean {
+    double decodes, attended, cv;
+    double place;    ///< on the decode surface
+    double mean;     ///< tokens with the token itself, hidden by a window or not
+    double longest;  ///< the same of the longest; 0: not told
+  };
+  /// Two lengths that stand for unequal contexts, in whole tokens: steps that grow by a token each share most of them.
+  struct TwoLengths {
+    double decodes = 0, mean = 0, deviation = 0, beyond = 0;  ///< `beyond` the mean is the longest
+    bool operator==(const TwoLengths&) const = default;
+  };
+
+ public:
   /// decode_seconds() of one step after the other, the contexts growing; bit-equal.
   class Walk {
    public:
     Walk(const AttentionModel& model, const BatchShape& first)
         : model_(&model),
-          walk_(model.decode_, first.decodes, model.mean_of(first).attended) {}
+          walk_(model.decode_, first.decodes, model.mean_of(first).place) {}
     double seconds(const BatchShape& shape) {
       const DecodeMean mean = model_->mean_of(shape);
-      return walk_.seconds(mean.attended) * model_->skew_factor(mean);
+      const double even = walk_.seconds(mean.place);
+      if (!model_->counts_lengths(mean)) return even * model_->skew_factor(mean);
+      const TwoLengths lengths = model_->two_lengths(mean);
+      if (!(lengths == lengths_)) {
+        lengths_ = lengths;
+        apart_ = model_->seconds_of(lengths);
+      }
+      return blended(even, apart_, mean);
     }
 
    private:
     const AttentionModel* model_;
     DecodeSurface::Walk walk_;
+    TwoLengths lengths_;
+    double apart_ = 0;  ///< of them
   };
 
   const AttentionRoofline& work() const { return work_; }
@@ -89,21 +118,43 @@ class AttentionModel {
   double fold_error() const;
 
  private:
-  /// The batch's decodes as so many equal ones, and how unequal they are.
-  struct DecodeMean {
-    double decodes, attended, cv;
-  };
   double skew_factor(const DecodeMean& mean) const { return 1 + mean.cv * skew_.slope(mean.decodes); }
+  bool counts_lengths(const DecodeMean& mean) const {
+    return uneven_.is_fitted() && mean.longest > mean.mean && mean.cv > 0;
+  }
+  static TwoLengths two_lengths(const DecodeMean& mean);
+  static FlashTiles::Launch launch_of(const TwoLengths& lengths);
+  double seconds_of(const TwoLengths& lengths) const { return uneven_.seconds(launch_of(lengths)); }
+  /// From the time of equal contexts to that of two lengths.
+  static double blended(double even, double apart, const DecodeMean& mean) {
+    constexpr double kApart = 0.25;  // coefficient of variation
+    return mean.cv >= kApart ? apart : even + (apart - even) * (mean.cv / kApart);
+  }
+  double uneven_seconds(double even, const DecodeMean& mean) const {
+    if (!counts_lengths(mean)) return even * skew_factor(mean);
+    return blended(even, seconds_of(two_lengths(mean)), mean);
+  }
+  /// Where decodes of so many tokens, of which they attend to so many, lie on the surface: those that a window shortens
+  /// beyond it.
+  double place_of(double tokens, double attended) const {
+    constexpr double kRounding = 0.5;
+    const bool is_hidden =
+        work_.tiles && work_.window > 0 && tokens > work_.window && attended > work_.window - kRounding;
+    return is_hidden ? work_.window + 1 : attended;
+  }
   DecodeMean mean_of(const BatchShape& shape) const {
     const double n = shape.decodes;
     const double mean = static_cast<double>(shape.decode_context + shape.decodes) / n;
-    if (!needs_squares_) return {n, mean, 0};
+    if (!needs_squares_) return {n, mean, 0, mean, mean, 0};
     return mean_of_unequal(shape, n, mean);
   }
   DecodeMean mean_of_unequal(const BatchShape& shape, double n, double mean) const;
   PrefillSurface::Batch prefill_batch(const BatchShape& shape, const ChunkSums& chunks) const;
+  MixedSurface::Point mixed_point(const PrefillSurface::Batch& batch, const DecodeMean& mean, double prefill_s,
+                                  double decode_s) const;
   void fit_mixed(const std::vector<Sample>& samples);
   std::vector<Sample> take_slowdowns(std::vector<Sample> samples);
+  void fit_uneven(const std::vector<Sample>& samples);
   void fit_skew(const std::vector<Sample>& samples, std::uint32_t max_decodes);
   Result of_decodes(const BatchShape& shape) const;
 
@@ -112,6 +163,7 @@ class AttentionModel {
   PrefillSurface prefill_;
   MixedSurface mixed_;
   SkewCurve skew_, mixed_skew_;  // of decodes alone, of decodes beside chunks
+  TileFit uneven_;  // of decodes of two lengths
   bool needs_squares_ = false;
   AttentionSlowdown decode_slower_, prefill_slower_;  // measured
   double decode_slowdown_ = 0, prefill_slowdown_ = 0;  // where it was not

@@ -1,8 +1,10 @@
 #pragma once
 
 #include "oracle/operators.hpp"
+#include "oracle_profiled/flash_tiles.hpp"
 
 #include <algorithm>
+#include <optional>
 
 namespace dooly::oracle {
 
@@ -14,6 +16,7 @@ struct AttentionRoofline {
   double decode_pair_s = 0; ///< decode: the same, computing alone
   double token_s = 0;       ///< seconds to read one token's keys and values
   double kernel_s = 0;
+  std::optional<FlashTiles> tiles = {};  ///< where it is known how a launch is cut
 
   /// Tokens that a token attends to with `context` tokens before it.
   double attended(double context) const {

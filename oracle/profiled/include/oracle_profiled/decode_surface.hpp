@@ -2,6 +2,7 @@
 
 #include "oracle_profiled/attention_roofline.hpp"
 #include "oracle_profiled/node_grid.hpp"
+#include "oracle_profiled/tile_fit.hpp"
 
 #include <array>
 
@@ -10,6 +11,9 @@ namespace dooly::oracle {
 /// Attention time of decodes by (sequences, mean of the tokens they attend to). Nodes are the measured points, made a
 /// full and monotone grid on top of a fit by non-negative least squares (constant, sequences, tokens attended,
 /// longest); between nodes bilinear, that is linear in the work. Beyond the last nodes it goes on with the last slopes.
+/// Where it is known how launches are cut into tiles, and that fits better, the fit is of tiles (TileFit), nodes lie at
+/// every step of it, and only the tokens attended make it monotone: some numbers of sequences fill the device badly.
+/// A window's tokens attended end at it; `window + 1` then stands for contexts beyond, which another kernel attends.
 class DecodeSurface {
  public:
   struct Point {
@@ -70,12 +74,15 @@ class DecodeSurface {
 
  private:
   double base(double decodes, double attended) const;
-  void build(const std::vector<Point>& points, double max_decodes, double max_attended);
+  void fit_base(const std::vector<Point>& points);
+  double relative_error(const std::vector<Point>& points) const;  ///< of the base
+  void build(const std::vector<Point>& points, std::vector<double> more_u, std::vector<double> more_x);
   double measure_folds(const std::vector<Point>& points) const;
 
   AttentionRoofline work_;
   std::array<double, 4> features_{};
   bool is_fitted_ = false;
+  TileFit tile_fit_;
   NodeGrid grid_;  // at least two nodes each way
   std::vector<double> inverse_u_, inverse_x_;
   std::size_t points_ = 0;

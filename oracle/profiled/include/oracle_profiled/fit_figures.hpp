@@ -6,12 +6,16 @@
 #include "oracle/step_plan.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace dooly::oracle {
 
 /// What decides how long an operator takes that comes without a plan: its request dimension says it.
 Binding binding_of(const OperatorKey& key);
+
+/// Raised whenever the regressors change what fit_figures() says: errors kept in stores are then computed again.
+inline constexpr std::uint32_t kFitVersion = 2;
 
 /// How well the samples of one signature predict each other.
 struct FitFigures {

@@ -2,6 +2,7 @@
 
 #include "oracle_profiled/answer.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <utility>
@@ -11,7 +12,7 @@ namespace dooly::oracle {
 
 /// Measured times at scattered points of a plane, made a full grid: nodes nobody measured get the base function scaled
 /// by the ratio of the measured times to it, interpolated along their row and held beyond its ends. Made monotone in
-/// both coordinates.
+/// both coordinates, unless the base is known to fall.
 struct NodeGrid {
   using Measured = std::map<std::pair<double, double>, double>;  ///< (u, x) to seconds
   using Base = std::function<double(double u, double x)>;
@@ -24,9 +25,11 @@ struct NodeGrid {
   std::size_t at(std::size_t i, std::size_t j) const { return i * x.size() + j; }
   bool empty() const { return seconds.empty(); }
 
-  /// `more_u`, `more_x`: nodes beside the measured ones (ends of the range). At least one measured point.
+  enum class Monotone : std::uint8_t { kBoth, kInX, kNot };
+  /// `more_u`, `more_x`: nodes beside the measured ones (ends of the range, places where the base bends). At least one
+  /// measured point.
   static NodeGrid build(const Measured& measured, const Base& base, const std::vector<double>& more_u,
-                        const std::vector<double>& more_x);
+                        const std::vector<double>& more_x, Monotone monotone = Monotone::kBoth);
 };
 
 /// Index i of the cell [nodes[i], nodes[i+1]] that holds x: 0 below the first node, the last cell beyond the end.

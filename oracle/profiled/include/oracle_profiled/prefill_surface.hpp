@@ -2,6 +2,7 @@
 
 #include "oracle_profiled/attention_roofline.hpp"
 #include "oracle_profiled/node_grid.hpp"
+#include "oracle_profiled/tile_fit.hpp"
 
 #include <array>
 
@@ -9,7 +10,8 @@ namespace dooly::oracle {
 
 /// Attention time of prefill chunks. A fit by non-negative least squares on (constant, query tokens, FLOPs, KV of the
 /// longest, KV of all), times residuals over (chunks, query) without context and over (context, query) of one chunk;
-/// residuals are interpolated as times, linear in the fitted work.
+/// residuals are interpolated as times, linear in the fitted work. Where it is known how launches are cut into tiles,
+/// and that fits better, the fit is of tiles, and residuals are linear in the logarithms.
 class PrefillSurface {
  public:
   struct Point {
@@ -33,11 +35,14 @@ class PrefillSurface {
   struct Grid {  // u: chunks or contexts; x: query
     NodeGrid nodes;
     std::vector<double> base;
+    std::vector<double> ratios, log_u, log_x;  ///< times ÷ base; log2(1 + node)
     bool by_context = false;
   };
   double base(const Batch& batch) const;
   double base_at(const Grid& grid, double u, double query) const;
+  void fit_base(const std::vector<Point>& points);
   void build(const std::vector<Point>& points);
+  double ratio_in_cell(const Grid& grid, double u, double query, std::size_t i, std::size_t j) const;
   void build_grid(Grid& grid, const std::vector<Point>& points, bool by_context) const;
   /// Interpolated time ÷ base at (u, query); held beyond the nodes.
   double ratio(const Grid& grid, double u, double query, Answer& label) const;
@@ -46,6 +51,7 @@ class PrefillSurface {
   AttentionRoofline work_;
   std::array<double, 5> features_{};
   bool is_fitted_ = false;
+  TileFit tile_fit_;
   Grid by_chunks_, by_context_;
   std::size_t points_ = 0;
   double fold_error_ = 0;

@@ -5,6 +5,7 @@
 #include "oracle/sample.hpp"
 #include "oracle_store/record.hpp"
 #include "oracle_store/store_error.hpp"
+#include "oracle_store/stored_fit.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -58,6 +59,9 @@ class SignatureStore {
   void put_comm(const std::string& name, const std::string& table_json);
   /// Any record; what it refers to must be known.
   void put_record(const Record& record);
+  /// Replaces what is kept of that series; environment and key must be known. The log is synced by the next put(),
+  /// sync() or close().
+  void put_fit(const std::string& environment_id, const oracle::Signature& signature, const StoredFit& fit);
   /// A line of history (sweeps began, resumed, ended), in order. JSON; stays in this directory.
   void add_to_journal(const std::string& json);
   void sync();
@@ -70,12 +74,14 @@ class SignatureStore {
   std::vector<std::pair<std::string, oracle::Environment>> environments() const;
   std::vector<std::pair<oracle::Signature, oracle::OperatorKey>> keys() const;
   std::vector<oracle::Signature> signatures(const std::string& environment_id) const;
+  /// As it was put: whoever uses it compares its version and its digest of the samples with those of today.
+  std::optional<StoredFit> fit(const std::string& environment_id, const oracle::Signature& signature) const;
   std::vector<std::string> plans() const;
   std::optional<std::string> plan(const std::string& name) const;
   std::vector<std::string> comms() const;
   std::optional<std::string> comm(const std::string& name) const;
   std::vector<std::string> journal() const;
-  /// Everything but the journal, as it is now. Must not outlive the store.
+  /// Everything but the journal and the fits, as it is now. Must not outlive the store.
   std::unique_ptr<RecordStream> records() const;
 
   /// Reads everything, checks every record and every link between records. Damaged blocks are stepped over and named by

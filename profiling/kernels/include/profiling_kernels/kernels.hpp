@@ -18,17 +18,22 @@ struct AttentionMetadata {
   at::Tensor sequence_lengths;  ///< int32 [requests]: tokens in the cache after this step (context + query)
   at::Tensor block_table;       ///< int32 [requests, blocks of the longest]
   at::Tensor slot_mapping;      ///< int64 [tokens]: where each token's key and value go
-  at::Tensor schedule;          ///< int32, work split that some kernels are handed (FA3); undefined: none
+  at::Tensor schedule;  ///< work split that some kernels are handed, as Kernels::schedule() made it; undefined: none
   std::int64_t max_query = 0, max_sequence = 0;
 };
 
 /// Attention of one layer on one GPU.
 struct AttentionShape {
   std::int64_t heads = 0, kv_heads = 0, head_dim = 0;
-  double scale = 0;          ///< factor of q·k
-  std::int64_t window = 0;   ///< tokens that a query attends to, itself included; 0: all
-  double soft_cap = 0;       ///< 0: none
+  double scale = 0;  ///< factor of q·k
+  std::int64_t window = 0;  ///< tokens that a query attends to, itself included; 0: all
+  double soft_cap = 0;  ///< 0: none
   std::int64_t block_size = 16;
+};
+
+/// Experts of one layer on one GPU.
+struct ExpertShape {
+  std::int64_t experts = 0, width = 0, hidden = 0, top_k = 0;
 };
 
 /// The operators of a transformer step, each one call, as the engine's kernel libraries offer them. The built-in engine
@@ -40,6 +45,12 @@ class Kernels {
   virtual std::string_view name() const = 0;  ///< "torch", "vllm-fa3", ...
   virtual std::string family(std::string_view kind) const = 0;  ///< implementation family of an operator kind
                                                                 ///< (docs/operator-keys.md)
+  /// Whether a step can be captured as a CUDA graph: no operator waits for the device or reads what it computed.
+  virtual bool can_be_captured() const { return false; }
+  /// Why these kernels cannot run attention of this shape and type, or experts of this shape: it was not compiled ahead
+  /// of time, say. Empty: they can.
+  virtual std::string refusal(const AttentionShape& /*shape*/, at::ScalarType /*type*/) const { return {}; }
+  virtual std::string refusal(const ExpertShape& /*shape*/) const { return {}; }
   /// [T, k] x [n, k] (+ bias [n]) -> [T, n]
   virtual at::Tensor linear(const at::Tensor& x, const at::Tensor& weight,
                             const std::optional<at::Tensor>& bias = std::nullopt) = 0;
@@ -80,8 +91,10 @@ class Kernels {
 /// operators dooly::paged_attention and dooly::fused_experts.
 std::unique_ptr<Kernels> make_torch_kernels();
 
-/// Kernels of the vLLM wheel's libraries in `folder` (holds vllm_flash_attn/_vllm_fa3_C.abi3.so, _C*.so, ...), with the
-/// attention back end `fa3` or `fa2`. Needs CUDA. Throws ProfilingError naming what cannot be loaded.
+/// Kernels of the vLLM wheel's libraries in `folder` (holds vllm_flash_attn/_vllm_fa3_C.abi3.so, _C*.so, ...), with an
+/// attention back end: `fa3` or `fa2` of the wheel; `triton`, the wheel's kernel as scripts/triton-attention compiled
+/// it to folder/attention; `flashinfer`, folder/libdooly_flashinfer.so of scripts/flashinfer-kernels. Fused experts lie
+/// in folder/experts. Needs CUDA. Throws ProfilingError naming what cannot be loaded.
 std::unique_ptr<Kernels> make_vllm_kernels(const std::string& folder, std::string_view attention);
 
 /// Version of the wheel whose libraries lie in `folder` (its _version.py); "unknown" without it.

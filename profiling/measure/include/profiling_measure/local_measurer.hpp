@@ -14,7 +14,7 @@ namespace dooly::profiling {
 struct MeasureSettings {
   std::string device = "cpu";    ///< cpu or cuda
   std::string kernels = "torch"; ///< torch, or the folder of the vLLM wheel's libraries
-  std::string attention = "fa3"; ///< back end of those libraries: fa3 or fa2
+  std::string attention = "fa3"; ///< back end of those libraries: fa3, fa2, triton or flashinfer
   SamplingLimits limits;
   bool check_drift = true;       ///< time a reference kernel now and then (GPUs only)
 };

@@ -17,6 +17,10 @@ class DecodeSet {
   std::uint32_t count() const { return count_; }
   std::uint64_t context() const { return context_; }    ///< sum of computed tokens
   std::uint64_t context_squares() const { return squares_; }
+  std::uint32_t longest() const {  ///< computed tokens of the request that has most; 0: none
+    return by_length_.empty() ? 0
+                              : static_cast<std::uint32_t>(by_length_.front().base + static_cast<std::int64_t>(step_));
+  }
   std::uint32_t computed(std::uint32_t slot) const {
     return static_cast<std::uint32_t>(nodes_[slot].base + static_cast<std::int64_t>(step_));
   }
@@ -44,8 +48,20 @@ class DecodeSet {
     std::uint64_t last_step = 0;  ///< the step that computes its last token
     std::uint32_t previous = kNone, next = kNone;
     std::uint32_t residue = 0;
+    bool is_in = false;
+  };
+  /// A request that was there; it is no more where its node has another base or has left.
+  struct Length {
+    std::int64_t base;
+    std::uint32_t slot;
+    bool operator<(const Length& other) const { return base < other.base; }
   };
   void unlink(std::uint32_t slot);
+  bool is_there(const Length& length) const {
+    const Node& node = nodes_[length.slot];
+    return node.is_in && node.base == length.base;
+  }
+  void drop_lengths();
 
   std::uint32_t block_size_;
   std::uint64_t step_ = 0;
@@ -53,6 +69,7 @@ class DecodeSet {
   std::uint64_t context_ = 0;
   std::uint64_t squares_ = 0;
   std::vector<Node> nodes_;
+  std::vector<Length> by_length_;  ///< a heap whose first is there; others may have left
   std::vector<std::uint32_t> needs_;  ///< by residue of the step
   std::vector<std::uint32_t> heads_;  ///< wheel of last steps
   std::array<std::uint64_t, kBuckets / 64> used_{};  ///< non-empty buckets

@@ -1,0 +1,41 @@
+#pragma once
+
+#include "oracle_profiled/flash_tiles.hpp"
+
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace dooly::oracle {
+
+/// Time of a launch as the sum of FlashTiles' terms, with weights by non-negative least squares on relative errors.
+class TileFit {
+ public:
+  struct Point {
+    FlashTiles::Launch launch;
+    double seconds = 0;
+  };
+  /// Which part of attention the points are: the terms that are fitted follow from it.
+  enum class Part : std::uint8_t { kDecodes, kRagged, kPrefills, kMixed };
+
+  /// Without tiles, or with fewer points than terms, there is no fit.
+  void fit(const std::optional<FlashTiles>& tiles, Part part, const std::vector<Point>& points);
+  void forget() { is_fitted_ = false; }
+  bool is_fitted() const { return is_fitted_; }
+  /// Root of the mean squared relative error over the points of the fit.
+  double error() const { return error_; }
+  double seconds(const FlashTiles::Launch& launch) const {
+    const FlashTiles::Terms terms = tiles_.terms(launch);
+    double sum = 0;
+    for (std::size_t i = 0; i < terms.size(); ++i) sum += weights_[i] * terms[i];
+    return sum;
+  }
+
+ private:
+  FlashTiles tiles_;
+  FlashTiles::Terms weights_{};
+  bool is_fitted_ = false;
+  double error_ = 0;
+};
+
+}  // namespace dooly::oracle

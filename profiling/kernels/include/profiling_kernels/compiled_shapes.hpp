@@ -1,0 +1,28 @@
+#pragma once
+
+#include "profiling_kernels/kernels.hpp"
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace dooly::profiling {
+
+/// Which shapes scripts/triton-experts and scripts/triton-attention compiled kernels for, by the tables that they wrote
+/// to FOLDER/experts/experts.json and FOLDER/attention/attention.json. What has no table has no shapes.
+class CompiledShapes {
+ public:
+  /// Throws ProfilingError naming the file for a table that cannot be understood.
+  explicit CompiledShapes(const std::string& folder);
+
+  /// Why kernels of that shape are not there; empty: they are.
+  std::string refusal(const ExpertShape& shape) const;
+  std::string refusal(const AttentionShape& shape) const;
+
+ private:
+  using Shapes = std::set<std::vector<std::int64_t>>;
+  Shapes experts_, attention_;
+};
+
+}  // namespace dooly::profiling

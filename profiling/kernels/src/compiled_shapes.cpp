@@ -1,0 +1,60 @@
+#include "profiling_kernels/compiled_shapes.hpp"
+
+#include "profiling_kernels/profiling_error.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <fstream>
+#include <initializer_list>
+
+namespace dooly::profiling {
+
+namespace {
+
+std::set<std::vector<std::int64_t>> shapes_of(const std::string& path, std::initializer_list<const char*> names) {
+  std::ifstream file(path);
+  if (!file) return {};
+  try {
+    std::set<std::vector<std::int64_t>> shapes;
+    const nlohmann::json root = nlohmann::json::parse(file);
+    for (const nlohmann::json& table : root.at("tables")) {
+      std::vector<std::int64_t> shape;
+      for (const char* name : names) shape.push_back(table.at(name).get<std::int64_t>());
+      shapes.insert(std::move(shape));
+    }
+    return shapes;
+  } catch (const nlohmann::json::exception& error) {
+    throw ProfilingError(fmt::format("{}: {}", path, error.what()));
+  }
+}
+
+}  // namespace
+
+CompiledShapes::CompiledShapes(const std::string& folder)
+    : experts_(shapes_of(folder + "/experts/experts.json", {"experts", "width", "hidden", "top_k"})),
+      attention_(shapes_of(folder + "/attention/attention.json",
+                           {"heads", "kv_heads", "head_dim", "window", "has_soft_cap", "block_size"})) {}
+
+std::string CompiledShapes::refusal(const ExpertShape& shape) const {
+  if (experts_.contains({shape.experts, shape.width, shape.hidden, shape.top_k})) return {};
+  return fmt::format(
+      "fused experts: {} experts of {} x {}, {} a token, are not compiled; scripts/triton-experts compiles the shapes "
+      "of "
+      "a config.json",
+      shape.experts, shape.width, shape.hidden, shape.top_k);
+}
+
+std::string CompiledShapes::refusal(const AttentionShape& shape) const {
+  const std::int64_t has_soft_cap = shape.soft_cap > 0 ? 1 : 0;
+  if (attention_.contains(
+          {shape.heads, shape.kv_heads, shape.head_dim, shape.window, has_soft_cap, shape.block_size})) {
+    return {};
+  }
+  return fmt::format(
+      "Triton attention: {} query and {} KV heads of {}, window {}, {} soft cap, blocks of {}, are not compiled; "
+      "scripts/triton-attention compiles the shapes of a config.json",
+      shape.heads, shape.kv_heads, shape.head_dim, shape.window, has_soft_cap != 0 ? "with" : "no", shape.block_size);
+}
+
+}  // namespace dooly::profiling

@@ -1,0 +1,138 @@
+#include "oracle_profiled/flash_tiles.hpp"
+
+#include "oracle/operator_keys.hpp"
+#include "oracle_profiled/tile_fit.hpp"
+
+#include <gtest/gtest.h>
+#include <cmath>
+
+namespace dooly::oracle {
+namespace {
+
+using Terms = FlashTiles::Terms;
+
+OperatorKey key_of(std::uint32_t heads, std::uint32_t kv_heads, std::uint32_t window = 0,
+                   std::uint32_t head_dim = 128) {
+  AttentionWork shape;
+  shape.heads = heads, shape.kv_heads = kv_heads, shape.head_dim = head_dim, shape.window = window;
+  return attention_key("bfloat16", "bfloat16", shape, "fa3");
+}
+
+/// 132 multiprocessors.
+FlashTiles tiles_of(std::uint32_t heads, std::uint32_t kv_heads, std::uint32_t window = 0) {
+  return *FlashTiles::of(key_of(heads, kv_heads, window), find_gpu("H200"));
+}
+
+TEST(FlashTiles, OnlyOfTheKernelAndWidthItKnows) {
+  EXPECT_TRUE(FlashTiles::of(key_of(32, 8), find_gpu("H200")));
+  EXPECT_FALSE(FlashTiles::of(key_of(32, 8, 0, 64), find_gpu("H200")));
+  EXPECT_FALSE(FlashTiles::of(key_of(32, 8), Gpu{}));  // nobody knows its multiprocessors
+  OperatorKey other = key_of(32, 8);
+  other.family = "flashinfer";
+  EXPECT_FALSE(FlashTiles::of(other, find_gpu("H200")));
+  OperatorKey pages = key_of(32, 8);
+  pages.attributes["block_size"] = std::int64_t{128};
+  EXPECT_FALSE(FlashTiles::of(pages, find_gpu("H200")));
+}
+
+TEST(FlashTiles, OneMoreSequenceIsAWaveMore) {
+  const FlashTiles tiles = tiles_of(32, 8);
+  EXPECT_DOUBLE_EQ(tiles.decodes_in(1), 16.5);
+  const Terms sixteen = tiles.terms({16, 4096}), seventeen = tiles.terms({17, 4096});
+  EXPECT_EQ(sixteen[FlashTiles::kWaves], 1);
+  EXPECT_DOUBLE_EQ(sixteen[FlashTiles::kTiles], 128.0 / 132);
+  EXPECT_EQ(sixteen[FlashTiles::kSplits], 0);
+  // 32 blocks, read by 128 of 132.
+  EXPECT_DOUBLE_EQ(sixteen[FlashTiles::kSchedule], 32 * 128.0 / 132);
+  EXPECT_EQ(seventeen[FlashTiles::kWaves], 2);
+  // A full wave, then four tiles that have the memory to themselves: half the time of a block each.
+  EXPECT_DOUBLE_EQ(seventeen[FlashTiles::kSchedule], 32 + 16);
+}
+
+TEST(FlashTiles, FewSequencesAreSplitOverTheMultiprocessors) {
+  const FlashTiles tiles = tiles_of(32, 8);
+  // 256 blocks × 8 heads × 1.1 ÷ 132 = 17.07: 18 blocks a share, 15 shares.
+  const Terms one = tiles.terms({1, 32768});
+  EXPECT_EQ(one[FlashTiles::kSplits], 1);
+  EXPECT_DOUBLE_EQ(one[FlashTiles::kTiles], 15 * 8 / 132.0);
+  EXPECT_DOUBLE_EQ(one[FlashTiles::kCombine], 15 * 32 / 132.0);
+  EXPECT_DOUBLE_EQ(one[FlashTiles::kBlocks], 15 * 8 * 18 / 132.0);
+  // Never more than 32 shares, nor less than a block.
+  EXPECT_DOUBLE_EQ(tiles_of(16, 1).terms({1, 32768})[FlashTiles::kTiles], 32 / 132.0);
+  EXPECT_DOUBLE_EQ(tiles.terms({1, 300})[FlashTiles::kTiles], 3 * 8 / 132.0);
+}
+
+TEST(FlashTiles, TheLongestOfAnUnevenBatchIsSplitByTheSumOfAll) {
+  const FlashTiles tiles = tiles_of(32, 8);
+  // 127 of 8 blocks and one of 64: 1,080 × 8 × 1.1 ÷ 132 = 72 blocks a share, so nothing is split.
+  const Terms terms = tiles.terms({.decodes = 127, .attended = 1024, .long_decodes = 1, .long_attended = 8192});
+  EXPECT_EQ(terms[FlashTiles::kSplits], 0);
+  EXPECT_EQ(terms[FlashTiles::kLongest], 64);
+  EXPECT_DOUBLE_EQ(terms[FlashTiles::kBlocks], 1080 * 8 / 132.0);
+  // It may start when the others are under way: 1,016 × 8 blocks, then 64 alone at half the time each.
+  EXPECT_DOUBLE_EQ(terms[FlashTiles::kSchedule], 1016 * 8 / 132.0 + 32);
+  // Of 256 blocks: 1,272 × 8 × 1.1 ÷ 132 = 84.8, so four shares of 64.
+  const Terms split = tiles.terms({.decodes = 127, .attended = 1024, .long_decodes = 1, .long_attended = 32768});
+  EXPECT_EQ(split[FlashTiles::kSplits], 1);
+  EXPECT_EQ(split[FlashTiles::kLongest], 64);
+}
+
+TEST(FlashTiles, ChunksHaveATileForEvery128RowsOfAKvHead) {
+  const FlashTiles tiles = tiles_of(32, 8);
+  // 576 tokens × 4 heads = 18 tiles a KV head; more than 512 tokens choose by the tiles, and 144 fill the device.
+  const Terms more = tiles.terms({.chunks = 1, .query = 576, .context = 8192});
+  EXPECT_EQ(more[FlashTiles::kSplitKernel], 0);
+  EXPECT_DOUBLE_EQ(more[FlashTiles::kTiles], 144.0 / 132);
+  EXPECT_EQ(more[FlashTiles::kWaves], 2);
+  // 448 tokens are within the captured graphs: 14 × 8 tiles of 68 blocks, 64 a share, so two shares.
+  const Terms fewer = tiles.terms({.chunks = 1, .query = 448, .context = 8192});
+  EXPECT_EQ(fewer[FlashTiles::kSplitKernel], 1);
+  EXPECT_DOUBLE_EQ(fewer[FlashTiles::kTiles], 2 * 112 / 132.0);
+  // So 128 tokens more take half as long again.
+  EXPECT_GT(more[FlashTiles::kSchedule], 1.4 * fewer[FlashTiles::kSchedule]);
+  // Up to 64 rows are one small tile.
+  EXPECT_DOUBLE_EQ(tiles.terms({.chunks = 1, .query = 16})[FlashTiles::kTiles], 8 / 132.0);
+}
+
+TEST(FlashTiles, DecodesBesideALargeChunkAreNotSplit) {
+  const FlashTiles tiles = tiles_of(32, 8);
+  const Terms terms = tiles.terms({.decodes = 1, .attended = 32768, .chunks = 1, .query = 1024});
+  EXPECT_EQ(terms[FlashTiles::kSplitKernel], 0);
+  // 256 blocks one after the other, while the chunk would be through after 8 × 32 tiles of about 4.75 blocks.
+  EXPECT_GE(terms[FlashTiles::kSchedule], 256);
+  EXPECT_DOUBLE_EQ(terms[FlashTiles::kDecodeRead], 256 * 8 / 132.0);
+}
+
+TEST(FlashTiles, AWindowEndsTheBlocksAndHasTilesOfManyRows) {
+  const FlashTiles tiles = tiles_of(32, 8, 4096);
+  const Terms below = tiles.terms({17, 4096}), beyond = tiles.terms({17, 16384});
+  EXPECT_EQ(below[FlashTiles::kWindow], 0);
+  EXPECT_EQ(beyond[FlashTiles::kWindow], 1);
+  EXPECT_DOUBLE_EQ(beyond[FlashTiles::kWindowBlocks], 2 * 33);
+  EXPECT_EQ(beyond[FlashTiles::kDecodeRead], 0);
+  // A chunk far into its context: every tile goes through the window and its own rows.
+  const Terms chunk = tiles.terms({.chunks = 1, .query = 4096, .context = 16384});
+  EXPECT_NEAR(chunk[FlashTiles::kBlocks], 128 * 8 * (4096 + 32 + 64) / 128.0 / 132, 1e-9);
+}
+
+TEST(TileFit, FindsTheWeightsOfALaw) {
+  const FlashTiles tiles = tiles_of(32, 8);
+  const auto law = [&](const FlashTiles::Launch& launch) {
+    const Terms terms = tiles.terms(launch);
+    return 7e-6 + 2e-6 * terms[FlashTiles::kTiles] + 1.9e-6 * terms[FlashTiles::kSchedule];
+  };
+  std::vector<TileFit::Point> points;
+  for (const double n : {1, 3, 8, 17, 40, 100})
+    for (const double a : {64, 500, 2048, 9000}) points.push_back({{n, a}, law({n, a})});
+  TileFit fit;
+  fit.fit(tiles, TileFit::Part::kDecodes, points);
+  ASSERT_TRUE(fit.is_fitted());
+  EXPECT_LT(fit.error(), 1e-6);
+  EXPECT_NEAR(fit.seconds({33, 3000}) / law({33, 3000}), 1, 1e-5);
+  EXPECT_NEAR(fit.seconds({34, 3000}) / law({34, 3000}), 1, 1e-5);
+  fit.fit({}, TileFit::Part::kDecodes, points);
+  EXPECT_FALSE(fit.is_fitted());
+}
+
+}  // namespace
+}  // namespace dooly::oracle

@@ -1,0 +1,110 @@
+#include "profiling_kernels/compiled_shapes.hpp"
+
+#include "idle_kernels.hpp"
+#include "oracle/operator_keys.hpp"
+#include "profiling_kernels/profiling_error.hpp"
+#include "profiling_measure/local_measurer.hpp"
+#include "profiling_measure/timer.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+
+namespace dooly::profiling {
+namespace {
+
+namespace fs = std::filesystem;
+
+class CompiledShapesTest : public testing::Test {
+ protected:
+  CompiledShapesTest() {
+    fs::remove_all(folder_);
+    write("experts/experts.json",
+          R"({"tables": [{"experts": 128, "width": 768, "hidden": 2048, "top_k": 8, "configs": []}]})");
+    write("attention/attention.json", R"({"tables": [{"heads": 32, "kv_heads": 8, "head_dim": 128, "window": 4096,
+          "has_soft_cap": 0, "block_size": 16}]})");
+  }
+  ~CompiledShapesTest() override { fs::remove_all(folder_); }
+
+  void write(const std::string& name, const std::string& text) {
+    fs::create_directories((folder_ / name).parent_path());
+    std::ofstream(folder_ / name) << text;
+  }
+
+  fs::path folder_ = fs::path(testing::TempDir()) / "compiled-shapes-test";
+};
+
+TEST_F(CompiledShapesTest, KnowWhatTheTablesHold) {
+  const CompiledShapes shapes(folder_);
+  EXPECT_EQ(shapes.refusal(ExpertShape{128, 768, 2048, 8}), "");
+  AttentionShape attention{.heads = 32, .kv_heads = 8, .head_dim = 128, .window = 4096};
+  EXPECT_EQ(shapes.refusal(attention), "");
+}
+
+TEST_F(CompiledShapesTest, NameWhatIsMissing) {
+  const CompiledShapes shapes(folder_);
+  const std::string experts = shapes.refusal(ExpertShape{128, 384, 2048, 8});
+  EXPECT_NE(experts.find("128 experts of 384 x 2048, 8 a token"), std::string::npos) << experts;
+  EXPECT_NE(experts.find("scripts/triton-experts"), std::string::npos) << experts;
+  AttentionShape attention{.heads = 32, .kv_heads = 8, .head_dim = 128, .window = 4096, .soft_cap = 30};
+  EXPECT_NE(shapes.refusal(attention).find("with soft cap"), std::string::npos);
+  attention = {.heads = 32, .kv_heads = 8, .head_dim = 128};
+  EXPECT_NE(shapes.refusal(attention).find("window 0"), std::string::npos);
+}
+
+TEST_F(CompiledShapesTest, AreNoneWithoutTables) {
+  EXPECT_NE(CompiledShapes(folder_ / "elsewhere").refusal(ExpertShape{128, 768, 2048, 8}), "");
+}
+
+TEST_F(CompiledShapesTest, TablesThatCannotBeUnderstoodAreNamed) {
+  write("experts/experts.json", R"({"tables": [{"experts": 128}]})");
+  try {
+    const CompiledShapes shapes(folder_);
+    FAIL();
+  } catch (const ProfilingError& error) {
+    EXPECT_NE(std::string(error.what()).find("experts.json"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("width"), std::string::npos) << error.what();
+  }
+}
+
+/// Kernels that have one shape of experts and no attention with windows.
+class ChoosyKernels final : public IdleKernels {
+ public:
+  ChoosyKernels() : IdleKernels("torch") {}
+  std::string refusal(const AttentionShape& shape, at::ScalarType) const override {
+    return shape.window > 0 ? "no windows" : "";
+  }
+  std::string refusal(const ExpertShape& shape) const override {
+    return shape.experts == 8 && shape.width == 32 && shape.hidden == 64 && shape.top_k == 2 ? "" : "not compiled";
+  }
+};
+
+TEST(Measurer, WhatKernelsRefuseIsUnsupportedBeforeAnythingIsMeasured) {
+  MeasureSettings settings;
+  const auto measurer = make_measurer(make_cpu_timer(), std::make_unique<ChoosyKernels>(), settings, {});
+  const auto experts = [](std::uint64_t width) {
+    auto key = oracle::moe_experts_key("float32", "float32",
+                                       {.hidden = 64, .intermediate = width, .local_experts = 8, .top_k = 2});
+    key.family = "torch";
+    return key;
+  };
+  std::string why;
+  EXPECT_TRUE(measurer->supports(experts(32), why)) << why;
+  EXPECT_FALSE(measurer->supports(experts(16), why));
+  EXPECT_EQ(why, "not compiled");
+  const auto sample = measurer->measure(experts(16), {4, 4, 0}, oracle::ClockRegime::kUnknown);
+  EXPECT_EQ(sample.status, oracle::SampleStatus::kUnsupported);
+  EXPECT_EQ(sample.note, "not compiled");
+
+  oracle::AttentionWork work{.heads = 8, .kv_heads = 2, .head_dim = 64};
+  EXPECT_TRUE(measurer->supports(oracle::attention_key("float32", "float32", work, "torch"), why));
+  work.window = 32;
+  EXPECT_FALSE(measurer->supports(oracle::attention_key("float32", "float32", work, "torch"), why));
+  EXPECT_EQ(why, "no windows");
+}
+
+}  // namespace
+}  // namespace dooly::profiling
