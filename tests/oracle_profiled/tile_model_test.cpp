@@ -140,7 +140,7 @@ TEST(TileModel, AChunkAndDecodesAreOneLaunch) {
     BatchShape shape = of;
     shape.prefills = chunks;
     for (const PrefillChunk& chunk : chunks) shape.prefill_tokens += chunk.query;
-    return model.at(shape, ChunkSums::of(shape), 1).seconds;
+    return model.at(shape, ChunkSums::of(shape)).seconds;
   };
   BatchShape some = test::decodes(40, 1999);
   some.decode_longest = 1999;
