@@ -121,6 +121,32 @@ TEST_P(AttentionOnGpu, ComputesWhatLibTorchComputesOrRefusesByName) {
 
 INSTANTIATE_TEST_SUITE_P(BackEnds, AttentionOnGpu, testing::Values("fa3", "fa2", "triton", "flashinfer"));
 
+TEST_F(OnGpu, FlashInferHasEachHeadSizeWithAndWithoutASoftCap) {
+  std::unique_ptr<Kernels> kernels;
+  try {
+    kernels = make_vllm_kernels(settings_.kernels, "flashinfer");
+  } catch (const ProfilingError& error) {
+    GTEST_SKIP() << error.what();
+  }
+  const auto torch = make_torch_kernels();
+  for (const std::uint64_t head_dim : {64, 128, 256}) {
+    for (const double soft_cap : {0.0, 20.0}) {
+      const oracle::AttentionWork work{
+          .heads = 16, .kv_heads = 8, .head_dim = head_dim, .scale = 0.08, .soft_cap = soft_cap};
+      const auto key = [&](const char* family) { return oracle::attention_key("bfloat16", "bfloat16", work, family); };
+      const oracle::SamplePoint point{2, 300, 417, 6, 800, 1, 2100};
+      if (std::string why; !can_run(key("flashinfer"), *kernels, why)) {
+        std::printf("%s\n", why.c_str());  // compiled for other models
+        continue;
+      }
+      const double error = relative_error(result_of({"", key("flashinfer"), point}, *kernels),
+                                          result_of({"", key("torch"), point}, *torch));
+      EXPECT_LT(error, 1e-2);
+      std::printf("flashinfer heads of %d, cap %.0f: error %.2e\n", static_cast<int>(head_dim), soft_cap, error);
+    }
+  }
+}
+
 /// Those of the shares of two GPUs that are compiled.
 TEST_F(OnGpu, FusedExpertsComputeWhatLibTorchComputes) {
   const auto vllm = make_vllm_kernels(settings_.kernels, settings_.attention);

@@ -147,7 +147,7 @@ class AttentionRefinement : public Rows {};
 
 TEST_F(AttentionRefinement, ReachesItsErrorWithFewerThanFiveHundredPoints) {
   const auto samples = refine(attention());
-  EXPECT_LE(samples.size(), 490u);
+  EXPECT_LE(samples.size(), 500u);
   const HeldOut error = held_out(attention(), samples, settings.limits);
   EXPECT_LE(error.median, 0.04);
   EXPECT_LE(error.mean, 0.06);

@@ -25,7 +25,7 @@ namespace profiling = dooly::profiling;
 
 constexpr auto kUsage =
     "usage: measure-points --points FILE.jsonl --out FILE.jsonl.zst [--device cpu|cuda] [--kernels torch|FOLDER]\n"
-    "                      [--attention fa3|fa2] [--seconds N] [--interval R]\n"
+    "                      [--attention fa3|fa2|triton|flashinfer] [--seconds N] [--interval R]\n"
     "Lines of FILE.jsonl: {\"key\": {...}, \"point\": [...], \"regime\": \"cool\"|\"sustained\"}; points that the out\n"
     "file holds are skipped. Status 0: all measured; 2: bad input; 3: the time was up; 5: the device is lost.\n"sv;
 

@@ -29,9 +29,9 @@ PrefillGrid::PrefillGrid(const oracle::AttentionRoofline& work, const SweepLimit
       queries_{kQuery, {}, {}},
       contexts_{kContext, {}, {}} {
   const std::uint64_t most = std::min(limits.max_batched_tokens, limits.max_context);
-  queries_.taken = up_to({16, 64, 192, 1088, 3136}, most);
+  queries_.taken = up_to({16, 64, 112, 192, 1088, 3136}, most);
   queries_.allowed =
-      up_to({16, 32, 64, 192, 320, 448, 576, 832, 1088, 1600, 2112, 3136, 4160, 6208, 8256, 12352}, most);
+      up_to({16, 32, 64, 112, 192, 256, 320, 448, 576, 832, 1088, 1600, 2112, 3136, 4160, 6208, 8256, 12352}, most);
   queries_.taken.insert(most);
   queries_.allowed.insert(most);
   Numbers start{0, 2048}, all{0, 512, 1024, 2048, 4096, 8192, 16384, 24576};
