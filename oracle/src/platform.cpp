@@ -149,8 +149,8 @@ Platform h200_vm() {
   p.clock.slowdown = 0.145;
   p.clock.slowdown_memory = 0.03;
   p.clock.slowdown_decode_attention = 0.165;
-  p.clock.time_constant = 0.063;
-  p.clock.cooling_time_constant = 0.076;
+  p.clock.time_constant = 0.033;
+  p.clock.cooling_time_constant = 0.055;
   p.clock.power_computing = 2.0;
   p.clock.power_decode_attention = 1.02;
   p.clock.power_free = 0.53;
