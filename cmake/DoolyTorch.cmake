@@ -31,6 +31,9 @@ target_include_directories(dooly_torch SYSTEM INTERFACE "${CMAKE_BINARY_DIR}/tor
 # are found first: they must not want that one's library.
 target_compile_definitions(dooly_torch INTERFACE NDEBUG FMT_HEADER_ONLY)
 target_link_libraries(dooly_torch INTERFACE "${torch_root}/torch/lib/libtorch_cpu.so" "${torch_root}/torch/lib/libc10.so")
+# Types of CUDA's runtime that headers of LibTorch's CUDA half name; nothing of it is linked.
+find_path(DOOLY_CUDA_HEADERS cuda_runtime_api.h HINTS "${torch_root}/nvidia/cu13/include" /usr/local/cuda/include
+  DOC "Folder of cuda_runtime_api.h (of the wheel nvidia-cuda-runtime or a CUDA 13 toolkit)" REQUIRED)
 # libtorch_cpu needs libcudart and libcupti: of the wheels beside it, or of the machine's CUDA toolkit.
 target_link_options(dooly_torch INTERFACE "-Wl,-rpath-link,${torch_root}/nvidia/cu13/lib" "-Wl,--allow-shlib-undefined")
 

@@ -1,6 +1,7 @@
 // The built-in engine in real time: tokens, decisions and logs.
 #include "profiling_engine/serve.hpp"
 
+#include "profiling_engine/step_runner.hpp"
 #include "profiling_kernels/profiling_error.hpp"
 #include "test_support/scratch.hpp"
 #include "tiny_models.hpp"
@@ -203,6 +204,26 @@ TEST(Serve, AClosedLoopKeepsItsWorkersBusy) {
   for (const ServedRequest& served : run.requests) ends.push_back(served.token_us.back());
   std::sort(ends.begin(), ends.end());
   for (std::size_t i = 3; i < 10; ++i) EXPECT_EQ(run.requests[i].sent_us, ends[i - 3]) << i;
+}
+
+/// Steps that warm up leave nothing behind: neither in the cache nor among the tokens that are kept.
+TEST(StepRunner, IsAsBeforeWhenItHasWarmedUp) {
+  TinyModel tiny("cohere2");
+  StepRunner runner(tiny.model(), 4, {1, 2, 4});
+  runner.warm_up(50, 4);
+  ScheduledPart part;
+  part.tag = 2;
+  part.sequence.tokens = some_tokens(11, kSeed);
+  const std::vector<std::int64_t> expected = tiny.generate(part.sequence.tokens, 6);
+  TinyModel::Sequence place = tiny.open();
+  std::vector<std::int64_t> found;
+  for (int i = 0; i < 6; ++i) {
+    part.sequence = tiny.part(place, part.sequence.tokens);
+    EXPECT_EQ(runner.submit({part}).tokens, part.sequence.tokens.size());
+    found.push_back(runner.collect().ids.at(0));
+    part.sequence.tokens = {found.back()};
+  }
+  EXPECT_EQ(found, expected);
 }
 
 TEST(Serve, RefusesWhatCanNeverBeServed) {

@@ -3,20 +3,37 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 namespace dooly::profiling {
 namespace {
 
+void expect_covered(const TraceRequestOptions& options) {
+  const TraceReport report = report_trace(options);
+  EXPECT_TRUE(report.is_proved()) << report.text;
+  EXPECT_NE(report.text.find("  kernel "), std::string::npos);
+  EXPECT_EQ(report.text.find("the host: "), std::string::npos);  // only the device's time counts
+  EXPECT_NE(report.text.find("around the model"), std::string::npos);  // copies of the inputs at least
+  ASSERT_TRUE(report.coverage);
+  EXPECT_GT(*report.coverage, 0.98) << report.text;
+  EXPECT_EQ(report.above_operator, 0) << report.text;
+}
+
 TEST(TraceOnAGpu, KernelsAreNamedAndCoverThePass) {
   std::string why;
-  if (!cuda_available(&why)) GTEST_SKIP() << why;
-  for (const char* model : {"Qwen/Qwen3-8B", "Qwen/Qwen3-30B-A3B"}) {
-    const TraceReport report = report_trace({.config = model, .backend = "torch", .device = "cuda", .layers = 2});
-    EXPECT_TRUE(report.is_proved()) << report.text;
-    EXPECT_NE(report.text.find("  kernel "), std::string::npos);
-    EXPECT_EQ(report.text.find("the host: "), std::string::npos);  // only the device's time counts
-    ASSERT_TRUE(report.coverage);
-    EXPECT_GT(*report.coverage, 0.98) << report.text;
-  }
+  if (!cuda_available(&why)) GTEST_SKIP() << "no GPU: " << why;
+  for (const char* model : {"Qwen/Qwen3-8B", "Qwen/Qwen3-30B-A3B"})
+    expect_covered({.config = model, .backend = "torch", .device = "cuda"});
+}
+
+/// All layers of a whole model, each distinct one run once.
+TEST(TraceOnAGpu, KernelsOfTheEngineCoverThePass) {
+  std::string why;
+  if (!cuda_available(&why)) GTEST_SKIP() << "no GPU: " << why;
+  const char* folder = std::getenv("DOOLY_VLLM_KERNELS");
+  if (folder == nullptr) GTEST_SKIP() << "DOOLY_VLLM_KERNELS names no folder with the vLLM wheel's libraries";
+  for (const char* model : {"meta-llama/Llama-3.1-8B", "CohereForAI/c4ai-command-r7b-12-2024"})
+    expect_covered({.config = model, .backend = "fa3", .device = "cuda", .kernels = folder});
 }
 
 }  // namespace

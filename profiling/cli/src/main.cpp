@@ -2,6 +2,7 @@
 
 #ifdef DOOLY_HAS_MEASURER
 #include "serve_model.hpp"
+#include "study_model.hpp"
 
 #include "cli_error.hpp"
 #include "profiling_kernels/profiling_error.hpp"
@@ -29,6 +30,7 @@ Devices devices() {
 }
 
 ServeFunction server() { return serve_model; }
+StepFunction student() { return study_model; }
 
 TraceReport trace(const TraceRequestOptions& options) {
   try {
@@ -44,6 +46,7 @@ TraceFunction tracer() { return trace; }
 #else
 Devices devices() { return {}; }  // plans alone
 ServeFunction server() { return {}; }
+StepFunction student() { return {}; }
 TraceFunction tracer() { return {}; }
 #endif
 
@@ -52,5 +55,5 @@ TraceFunction tracer() { return {}; }
 
 int main(int argc, char** argv) {
   using namespace dooly::profiling;
-  return run_profile(argc, argv, devices(), server(), tracer());
+  return run_profile(argc, argv, devices(), server(), tracer(), student());
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "serve_job.hpp"
+#include "step_job.hpp"
 #include "trace_job.hpp"
 
 #include "profiling_sweep/worker_measurer.hpp"
@@ -23,6 +24,6 @@ using Devices = std::map<std::string, std::function<MeasurerFactory(const Measur
 /// The program `dooly-profile`, which `dooly profile` starts: parses, runs, prints what went wrong. Returns the exit
 /// status. Words and errors are those of `dooly profile`.
 int run_profile(int argc, const char* const* argv, const Devices& devices, const ServeFunction& serve = {},
-                const TraceFunction& trace = {});
+                const TraceFunction& trace = {}, const StepFunction& study = {});
 
 }  // namespace dooly::profiling

@@ -22,7 +22,8 @@ struct ServeArguments {
   std::string config;
   std::optional<std::string> workload, format, out, name, device, dtype, policy, limit, workers, seed;
   std::optional<std::string> max_batched_tokens, max_sequences, max_model_len, block_size, blocks;
-  bool synchronous = false, no_prefix_caching = false;
+  std::optional<std::string> kernels, backend, capture_sizes;
+  bool synchronous = false, no_prefix_caching = false, eager = false;
 };
 
 std::vector<ServeJobRequest> requests_of(const std::string& path, const std::string& format, std::uint64_t limit) {
@@ -53,6 +54,19 @@ std::vector<ServeJobRequest> requests_of(const std::string& path, const std::str
   return requests;
 }
 
+void choose_kernels(const ServeArguments& arguments, ServeJob& job) {
+  if (arguments.kernels) job.kernels = kernel_folder(*arguments.kernels, job.device);
+  job.backend = arguments.backend.value_or(job.backend);
+  if (arguments.eager && arguments.capture_sizes)
+    throw UsageError("--enforce-eager: captures nothing, but --cudagraph-capture-sizes says what to capture");
+  if (arguments.eager) job.capture_sizes.emplace();
+  if (!arguments.capture_sizes) return;
+  constexpr std::uint64_t kMost = 8192;
+  job.capture_sizes.emplace();
+  for (const std::string& word : list_of("--cudagraph-capture-sizes", *arguments.capture_sizes))
+    job.capture_sizes->push_back(static_cast<std::uint32_t>(whole("--cudagraph-capture-sizes", word, 1, kMost)));
+}
+
 ServeJob job_of(const ServeArguments& arguments) {
   if (!arguments.workload) throw UsageError("--workload: needed, a trace of the requests (dooly list formats)");
   if (!arguments.out) throw UsageError("--out: needed, the folder of the logs");
@@ -68,6 +82,7 @@ ServeJob job_of(const ServeArguments& arguments) {
   job.device = arguments.device.value_or(job.device);
   job.dtype = arguments.dtype.value_or(job.dtype);
   job.policy = arguments.policy.value_or(job.policy);
+  choose_kernels(arguments, job);
   job.async_scheduling = !arguments.synchronous;
   job.prefix_caching = !arguments.no_prefix_caching;
   number("--max-num-batched-tokens", arguments.max_batched_tokens, job.max_num_batched_tokens);
@@ -133,6 +148,13 @@ cli::Command serve_command(const ServeFunction& serve) {
        "default auto: the checkpoint's",
        &arguments->dtype,
        {"auto", "bfloat16", "float16", "float32"}},
+      {"--kernels", "DIR", "folder of the engine's kernel libraries, on cuda (default: LibTorch's kernels)",
+       &arguments->kernels},
+      {"--backend", "NAME", "attention of those libraries (default fa3)", &arguments->backend},
+      {"--cudagraph-capture-sizes", "LIST",
+       "batch sizes that decode steps are captured at (default: the engine's own, with --kernels)",
+       &arguments->capture_sizes},
+      {"--enforce-eager", "", "capture nothing", &arguments->eager},
       {"--policy", "NAME", "scheduling policy (dooly list policies), default vllm-v1", &arguments->policy},
       {"--max-num-batched-tokens", "N", "tokens of a step (default 8192)", &arguments->max_batched_tokens},
       {"--max-num-seqs", "N", "sequences of a step (default 1024)", &arguments->max_sequences},
@@ -145,7 +167,9 @@ cli::Command serve_command(const ServeFunction& serve) {
       {"--seed", "N", "of weights and token ids (default 0)", &arguments->seed}};
   command.examples = {
       "dooly profile serve ./config.json --workload trace.csv --dtype float32 --num-gpu-blocks-override 2000 --out "
-      "served"};
+      "served",
+      "dooly profile serve ./config.json --device cuda --kernels DIR --workload trace.csv --workers 64 "
+      "--num-gpu-blocks-override 20000 --out served"};
   command.action = [arguments, serve](Terminal& terminal) { return run(*arguments, serve, terminal); };
   return command;
 }

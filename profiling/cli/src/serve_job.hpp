@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,10 @@ struct ServeJob {
   std::filesystem::path out;  ///< folder of the logs
   std::string name = "run";   ///< NAME.run.json, …
   std::string device = "cpu", dtype = "auto", policy = "vllm-v1";
+  std::string kernels = {};      ///< folder of the vLLM wheel's libraries (cuda); empty: LibTorch's own
+  std::string backend = "fa3";   ///< attention of those libraries
+  /// Sizes that decode batches are captured at; none: the engine's own where kernels can be captured.
+  std::optional<std::vector<std::uint32_t>> capture_sizes;
   std::uint32_t max_num_batched_tokens = 8192, max_num_seqs = 1024, max_model_len = 0;  ///< 0: the model's
   std::uint32_t block_size = 16, num_blocks = 0;
   bool async_scheduling = true, prefix_caching = true;

@@ -2,8 +2,10 @@
 
 #include "cli_error.hpp"
 
+#include "oracle/cuda_graphs.hpp"
 #include "profiling_engine/host_times.hpp"
 #include "profiling_engine/serve.hpp"
+#include "profiling_kernels/kernels.hpp"
 #include "profiling_kernels/profiling_error.hpp"
 #include "schedulers/component_error.hpp"
 
@@ -28,6 +30,12 @@ std::vector<ServeRequest> workload_of(const ServeJob& job) {
   return workload;
 }
 
+std::vector<std::uint32_t> capture_sizes_of(const ServeJob& job) {
+  if (job.capture_sizes) return *job.capture_sizes;
+  if (job.kernels.empty()) return {};
+  return oracle::CudaGraphs::default_sizes(job.max_num_seqs, job.max_num_batched_tokens);
+}
+
 ServeOptions options_of(const ServeJob& job) {
   ServeOptions options;
   options.name = job.name;
@@ -36,6 +44,7 @@ ServeOptions options_of(const ServeJob& job) {
   options.policy = job.policy;
   options.block_size = job.block_size;
   options.workers = job.workers;
+  options.capture_sizes = capture_sizes_of(job);
   options.seed = job.seed;
   options.engine.max_num_batched_tokens = job.max_num_batched_tokens;
   options.engine.max_num_seqs = job.max_num_seqs;
@@ -70,7 +79,7 @@ ServeFigures figures_of(const ServedRun& run) {
 
 ServeFigures serve_model(const ServeJob& job) {
   try {
-    const auto kernels = make_torch_kernels();
+    const auto kernels = job.kernels.empty() ? make_torch_kernels() : make_vllm_kernels(job.kernels, job.backend);
     const ServedRun run = serve(load_model(job.config), workload_of(job), options_of(job), *kernels);
     write_run(run, job.out);
     write_decisions(run, job.out / "decisions");

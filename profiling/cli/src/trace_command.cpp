@@ -23,7 +23,7 @@ constexpr double kLeastCoverage = 0.98;
 struct TraceArguments {
   std::string config;
   std::optional<std::string> backend, tp, dtype, device, kernels, block_size, layers, ablate, json;
-  bool allow_low_coverage = false;
+  bool allow_low_coverage = false, every_layer = false;
 };
 
 TraceRequestOptions options_of(const TraceArguments& arguments) {
@@ -43,6 +43,7 @@ TraceRequestOptions options_of(const TraceArguments& arguments) {
   options.dtype = arguments.dtype.value_or(options.dtype);
   options.device = arguments.device.value_or(options.device);
   if (arguments.kernels) options.kernels = kernel_folder(*arguments.kernels, options.device);
+  options.every_layer = arguments.every_layer;
   if (arguments.ablate) options.ablation = *arguments.ablate == "config" ? Ablation::kConfig : Ablation::kRules;
   return options;
 }
@@ -103,9 +104,9 @@ cli::Command trace_command(const TraceFunction& trace) {
       "prints modules, operators with labelled dimensions, and the signatures that a store would be asked for. Checks\n"
       "that the three steps differ where the labels say so and nowhere else, that the operations are those of dooly "
       "plan,\n"
-      "and, where kernels run (--device cpu, cuda), that operations with a signature cover 98 % of the time. Exit "
-      "status\n"
-      "4: a dimension has no label, or a check fails.\n";
+      "and, where kernels run (--device cpu, cuda), that operations with a signature cover 98 % of the time of each "
+      "step.\n"
+      "Exit status 4: a dimension has no label, or a check fails.\n";
   command.arguments = {
       {"CONFIG", "a shipped model (dooly list models), or a config.json or its folder", &arguments->config}};
   command.options = {
@@ -122,6 +123,8 @@ cli::Command trace_command(const TraceFunction& trace) {
        &arguments->kernels},
       {"--block-size", "N", "tokens of a KV block (default 16)", &arguments->block_size},
       {"--layers", "N", "only the first N layers", &arguments->layers},
+      {"--every-layer", "", "on cuda: run all layers (default: each distinct one once, which stands for those like it)",
+       &arguments->every_layer},
       {"--ablate",
        "WHAT",
        "trace without labels on sizes of the model (config) or without mapping rules (rules), to see what they do",

@@ -39,7 +39,8 @@ class ThreadLane final : public DeviceLane {
     thread_.join();
   }
 
-  void submit(std::function<at::Tensor()> work) override {
+  void submit(const std::function<Work()>& layout) override {
+    Work work = layout();
     {
       const std::lock_guard lock(mutex_);
       todo_.push_back(std::move(work));
@@ -105,28 +106,37 @@ class ThreadLane final : public DeviceLane {
   std::thread thread_;  ///< last: it uses the others
 };
 
-/// The current stream of a GPU. Launches on the caller's thread.
+/// A stream of a GPU, other than the default one. Launches on the caller's thread.
 class StreamLane final : public DeviceLane {
  public:
-  explicit StreamLane(c10::Device device) : device_(device), guard_(device.type()) {}
+  explicit StreamLane(c10::Device device)
+      : guard_(device.type()),
+        stream_(guard_.getStreamFromGlobalPool(device)),
+        before_(guard_.exchangeStream(stream_)) {
+    guard_.synchronizeDevice(device.index());  // what other streams have begun is there
+  }
+  ~StreamLane() override {
+    stream_.synchronize();
+    guard_.exchangeStream(before_);
+  }
+  StreamLane(const StreamLane&) = delete;
+  StreamLane& operator=(const StreamLane&) = delete;
 
-  void submit(std::function<at::Tensor()> work) override {
-    const c10::Stream stream = guard_.getStream(device_);
-    Step step{c10::Event(device_.type(), c10::EventFlag::BACKEND_DEFAULT),
-              c10::Event(device_.type(), c10::EventFlag::BACKEND_DEFAULT),
-              {}};
-    step.begin.record(stream);
-    const at::Tensor ids = work();
+  void submit(const std::function<Work()>& layout) override {
+    Step step{event(), event(), event(), {}};
+    step.begin.record(stream_);
+    const at::Tensor ids = layout()();
+    step.end.record(stream_);
     step.ids = at::empty(ids.sizes(), at::TensorOptions().dtype(at::kLong).pinned_memory(true));
     step.ids.copy_(ids, true);
-    step.end.record(stream);
+    step.copied.record(stream_);
     steps_.push_back(std::move(step));
   }
 
   StepResult collect() override {
     Step step = std::move(steps_.front());
     steps_.pop_front();
-    step.end.synchronize();
+    step.copied.synchronize();
     StepResult result;
     result.ids = values_of(step.ids);
     result.device_s = step.begin.elapsedTime(step.end) * kMilli;
@@ -138,11 +148,13 @@ class StreamLane final : public DeviceLane {
  private:
   static constexpr double kMilli = 1e-3;
   struct Step {
-    c10::Event begin, end;
+    c10::Event begin, end, copied;
     at::Tensor ids;
   };
-  c10::Device device_;
+  c10::Event event() const { return c10::Event(guard_.type(), c10::EventFlag::BACKEND_DEFAULT); }
+
   c10::impl::VirtualGuardImpl guard_;
+  c10::Stream stream_, before_;
   std::deque<Step> steps_;
   std::optional<c10::Event> last_;
 };

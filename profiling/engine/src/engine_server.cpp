@@ -167,7 +167,9 @@ void EngineServer::launch(const replica::Batch& batch, std::int64_t begin_us, st
                                static_cast<std::uint32_t>(part.sequence.computed)});
     if (part.sequence.samples) in_flight.sampling.push_back(part.tag);
   }
-  iteration.padded = runner_.submit(parts);
+  const LaunchedStep launched = runner_.submit(parts);
+  iteration.padded = launched.tokens;
+  iteration.is_graph = launched.is_graph;
   iteration.launch_end = now_us();
   run_.iterations.push_back(std::move(iteration));
   in_flight_.push_back(std::move(in_flight));

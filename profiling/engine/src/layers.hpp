@@ -53,6 +53,7 @@ class Attention {
  public:
   Attention(const BuildContext& build, const oracle::AttentionShape& shape, KvPlace place, at::Tensor rotary_table);
   at::Tensor operator()(const at::Tensor& x, const StepContext& step) const;
+  const AttentionShape& shape() const { return shape_; }
 
  private:
   at::Tensor normalised(const Norm& norm, const at::Tensor& x, const c10::SymInt& heads) const;
@@ -97,6 +98,7 @@ class Layer {
   Layer(const BuildContext& build, std::size_t number, KvPlace place, at::Tensor rotary_table);
   /// `residual` undefined: the first layer.
   void operator()(at::Tensor& x, at::Tensor& residual, const StepContext& step) const;
+  const AttentionShape& attention_shape() const { return attention_.shape(); }
 
  private:
   at::Tensor mlp_half(const at::Tensor& x) const;

@@ -9,6 +9,7 @@
 #include "oracle/weights.hpp"
 
 #include <ATen/ops/index_select.h>
+#include <ATen/ops/narrow.h>
 
 #include <fmt/format.h>
 
@@ -157,9 +158,10 @@ KvTensors Model::make_cache() const {
   KvTensors cache;
   WeightMaker maker(parts_->settings);
   for (std::size_t i = 0; i < tensors; ++i) {
-    for (std::vector<at::Tensor>* half : {&cache.keys, &cache.values}) {
-      half->push_back(maker.zeros({dims.blocks, dims.block_size, dims.local_kv_heads(), dims.head_dim}));
-    }
+    const at::Tensor both =
+        maker.zeros({dims.blocks, dims.block_size, dims.local_kv_heads(), dims.head_dim + dims.head_dim});
+    cache.keys.push_back(at::narrow_symint(both, 3, 0, dims.head_dim));
+    cache.values.push_back(at::narrow_symint(both, 3, dims.head_dim, dims.head_dim));
   }
   return cache;
 }
@@ -189,10 +191,23 @@ at::Tensor Model::logits(const at::Tensor& hidden, const at::Tensor& rows) const
   return cap > 0 ? soft_cap(logits, cap) : logits;
 }
 
-at::Tensor Model::step(const StepInputs& inputs, KvTensors& cache) const {
-  const at::Tensor scores = logits(forward(inputs, cache), inputs.rows);
+at::Tensor Model::sample(const at::Tensor& hidden, const at::Tensor& rows) const {
+  const at::Tensor scores = logits(hidden, rows);
   const ModuleScope scope("sampler", "GreedySampler");
   return parts_->kernels.sample(scores);
+}
+
+at::Tensor Model::step(const StepInputs& inputs, KvTensors& cache) const {
+  return sample(forward(inputs, cache), inputs.rows);
+}
+
+void Model::plan_attention(StepInputs& inputs) const {
+  const oracle::AttentionShape first = parts_->config.layers.front().attention;
+  if (any_layer(parts_->config, [&](const oracle::LayerShape& layer) { return !(layer.attention == first); })) return;
+  const AttentionShape& shape = parts_->layers.front().attention_shape();
+  for (AttentionMetadata& group : inputs.groups) {
+    group.schedule = parts_->kernels.schedule(group, shape, parts_->settings.dtype);
+  }
 }
 
 }  // namespace dooly::profiling

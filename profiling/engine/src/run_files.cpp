@@ -110,7 +110,7 @@ json iteration_row(const ServedRun& run, const ServedIteration& iteration, Batch
           iteration.update_end,
           std::llround(iteration.device_gap_us),
           std::llround(iteration.device_us),
-          "NONE",
+          iteration.is_graph ? "FULL" : "NONE",
           iteration.padded,
           iteration.running,
           iteration.waiting,
@@ -184,7 +184,10 @@ void add_batches(const ServedRun& run, double duration_us, json& row) {
   row["max_batch_requests"] = most;
   row["mean_batch_tokens"] = rounded(tokens / count);
   row["max_waiting"] = waiting;
-  row["cudagraph_modes"] = {{"NONE", run.iterations.size()}};
+  const auto captured = std::count_if(run.iterations.begin(), run.iterations.end(),
+                                      [](const ServedIteration& iteration) { return iteration.is_graph; });
+  row["cudagraph_modes"] = {{"NONE", static_cast<std::int64_t>(run.iterations.size()) - captured}};
+  if (captured > 0) row["cudagraph_modes"]["FULL"] = captured;
   row["gpu_busy_fraction"] = rounded(device_us / duration_us);
 }
 

@@ -8,9 +8,11 @@
 #include "oracle/kv_layout.hpp"
 #include "schedulers/component.hpp"
 
+#include <c10/core/InferenceMode.h>
 #include <fmt/format.h>
 
 #include <numeric>
+#include <optional>
 #include <utility>
 
 namespace dooly::profiling {
@@ -92,6 +94,8 @@ void fit_to_model(replica::EngineConfig& config, const oracle::ModelConfig& mode
 ServedRun serve(const ModelFile& model, std::span<const ServeRequest> workload, const ServeOptions& options,
                 Kernels& kernels) {
   const c10::Device device = device_of(options.device);
+  std::optional<c10::InferenceMode> inference;  // a GPU's steps are launched by this thread; a CPU's by another
+  if (device.is_cuda()) inference.emplace();
   ModelSettings settings;
   settings.dtype = scalar_type(options.dtype, model.config);
   settings.device = device;
@@ -110,7 +114,13 @@ ServedRun serve(const ModelFile& model, std::span<const ServeRequest> workload, 
   const auto policy = schedulers::find_policy({.name = options.policy, .options = {}}).make();
   const ModelDims dims = dims_of(model.config, 1, run.engine.max_model_len, options.block_size, run.engine.num_blocks);
   const Model built(model.config, model.numbers, settings, dims, kernels);
-  StepRunner runner(built, static_cast<std::uint32_t>(workload.size()), oracle::CudaGraphs(options.padded_sizes));
+  const bool captures = device.is_cuda() && kernels.can_be_captured() && !options.capture_sizes.empty();
+  StepRunner runner(built, static_cast<std::uint32_t>(workload.size()), options.capture_sizes, captures,
+                    run.engine.max_num_seqs);
+  if (device.is_cuda()) {
+    runner.warm_up(run.engine.max_num_batched_tokens,
+                   std::min<std::uint32_t>(run.engine.max_num_seqs, static_cast<std::uint32_t>(workload.size())));
+  }
   EngineServer(run, options, *policy, runner, model.config.vocabulary).serve();
   return run;
 }

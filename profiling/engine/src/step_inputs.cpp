@@ -1,7 +1,7 @@
 #include "profiling_engine/step_inputs.hpp"
 
+#include "profiling_engine/upload.hpp"
 #include "profiling_kernels/profiling_error.hpp"
-#include "upload.hpp"
 
 #include <fmt/format.h>
 

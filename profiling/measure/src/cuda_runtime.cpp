@@ -1,4 +1,4 @@
-#include "cuda_runtime.hpp"
+#include "profiling_measure/cuda_runtime.hpp"
 
 #include "profiling_kernels/profiling_error.hpp"
 #include "profiling_measure/device_lost.hpp"

@@ -1,7 +1,8 @@
-#include "cuda_runtime.hpp"
 #include "gpu_load.hpp"
 #include "kernel_names.hpp"
 #include "profiling_kernels/cuda.hpp"
+#include "profiling_measure/cuda_graph.hpp"
+#include "profiling_measure/cuda_runtime.hpp"
 #include "profiling_measure/device_lost.hpp"
 #include "profiling_measure/gpu_name.hpp"
 #include "profiling_measure/nvml.hpp"
@@ -25,7 +26,6 @@ namespace {
 using Handle = CudaRuntime::Handle;
 
 constexpr unsigned kNonBlocking = 1;       // cudaStreamNonBlocking
-constexpr int kRelaxedCapture = 2;         // cudaStreamCaptureModeRelaxed: allocations are allowed while capturing
 constexpr unsigned kRecordExternal = 1;    // cudaEventRecordExternal: a captured event can be read by the host
 constexpr int kMultiprocessors = 16, kL2Bytes = 38;  // cudaDevAttr…
 
@@ -83,38 +83,20 @@ class CapturedWork final : public TimedWork {
       : cuda_(&cuda),
         nvml_(&nvml),
         stream_(stream),
-        events_(cuda) {}
-  ~CapturedWork() override {
-    if (exec_ != nullptr) {
-      cuda_->graph_exec_destroy(exec_);
-    }
-  }
-  CapturedWork(const CapturedWork&) = delete;
-  CapturedWork& operator=(const CapturedWork&) = delete;
+        events_(cuda),
+        graph_(cuda) {}
 
   /// Throws if what is launched cannot be captured; the stream is then as before.
   void capture(const std::function<void()>& launch) {
-    cuda_->check(cuda_->begin_capture(stream_, kRelaxedCapture), "cudaStreamBeginCapture");
-    Handle graph = nullptr;
-    try {
+    graph_.capture(stream_, [&] {
       events_.record_start(stream_, kRecordExternal);
       launch();
       events_.record_stop(stream_, kRecordExternal);
-    } catch (...) {
-      cuda_->end_capture(stream_, &graph);
-      destroy(graph);
-      cuda_->take_error();
-      throw;
-    }
-    const int captured = cuda_->end_capture(stream_, &graph);
-    const int made = captured == 0 ? cuda_->graph_instantiate(&exec_, graph, 0) : 0;
-    destroy(graph);
-    cuda_->check(captured, "cudaStreamEndCapture");
-    cuda_->check(made, "cudaGraphInstantiate");
+    });
   }
 
   double run(DeviceReading& reading) override {
-    cuda_->check(cuda_->graph_launch(exec_, stream_), "cudaGraphLaunch");
+    graph_.launch(stream_);
     reading = nvml_->reading();
     cuda_->check(cuda_->stream_synchronize(stream_), "cudaStreamSynchronize");
     return events_.seconds();
@@ -123,17 +105,11 @@ class CapturedWork final : public TimedWork {
   bool is_captured() const override { return true; }
 
  private:
-  void destroy(Handle graph) const {
-    if (graph != nullptr) {
-      cuda_->graph_destroy(graph);
-    }
-  }
-
   const CudaRuntime* cuda_;
   const Nvml* nvml_;
   Handle stream_;
   EventPair events_;
-  Handle exec_ = nullptr;
+  CudaGraph graph_;
 };
 
 /// Launches by the host, for operators that wait for the device in between.

@@ -140,8 +140,8 @@ Results flash_attention(const RuleCall& call) {
       labels = labels_of(q);
     } else if (is({1, 0})) {  // sums of exponentials by head and token
       labels = {q[1].label, q[0].label};
-    } else {  // empty ones, and those of splits, which nobody reads
-      for (std::size_t dim = 0; dim < result.size(); ++dim) labels[dim] = requested_label(result[dim]);
+    } else {  // work space of splits, whose number the kernel chooses, and empty ones: nobody reads them
+      for (std::size_t dim = 0; dim < result.size(); ++dim) labels[dim] = Expression(result[dim].size);
     }
   }
   return results;

@@ -4,6 +4,7 @@
 
 #include <ATen/ops/empty_strided.h>
 #include <c10/core/InferenceMode.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 
 namespace dooly::profiling {
 
@@ -106,6 +107,8 @@ void Replay::run(std::size_t index) {
     stack.emplace_back(is_list ? list_of(type, tensors) : c10::IValue(tensors.front()));
   }
   call.handle.callBoxed(stack);
+  for (const auto& [argument, all] : call.tensors)
+    for (const ReplayTensor& wanted : all) on_gpu_ = on_gpu_ || wanted.device.is_cuda();
   std::size_t result = 0;
   for (const c10::IValue& value : stack) {
     for (at::Tensor& tensor : tensors_in(value)) made_[{index, result++}] = std::move(tensor);
@@ -113,6 +116,12 @@ void Replay::run(std::size_t index) {
   for (at::Tensor& tensor : written) {  // written arguments that are not returned come last, as in records
     if (result < trace_.operators[index].record.outputs.size()) made_[{index, result++}] = std::move(tensor);
   }
+}
+
+void Replay::finish() const {
+  if (!on_gpu_) return;
+  const c10::impl::VirtualGuardImpl guard(c10::DeviceType::CUDA);
+  guard.synchronizeDevice(guard.getDevice().index());
 }
 
 }  // namespace dooly::profiling

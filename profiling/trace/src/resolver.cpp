@@ -1,5 +1,6 @@
 #include "profiling_trace/resolver.hpp"
 
+#include "profiling_measure/device_records.hpp"
 #include "profiling_trace/module_tree.hpp"
 #include "profiling_trace/replay.hpp"
 
@@ -149,6 +150,7 @@ Runner replay_runner(const Trace& trace) {
     try {
       Replay replay(trace);
       for (const std::size_t op : operators) replay.run(op);
+      replay.finish();
     } catch (const std::exception& error) {
       const std::string what = error.what();
       return what.empty() ? "failed" : what.substr(0, what.find('\n'));
@@ -173,14 +175,14 @@ std::string resolution_text(const Trace& trace, const Resolution& resolution) {
   const auto add = [&](const std::vector<std::size_t>& operators, const char* why) {
     for (const std::size_t op : operators) {
       std::string what = fmt::format("{} ({})", trace.operators[op].record.name, why);
-      for (const std::string& kernel : trace.operators[op].kernels) what += " " + kernel;
+      for (const std::string& kernel : trace.operators[op].kernels) (what += ' ') += kernel_text(kernel);
       missing[what] += trace.operators[op].seconds;
     }
   };
   add(resolution.unresolved, "does not run alone");
   add(resolution.nameless, "no operator key");
   for (const auto& [kernel, seconds] : trace.outside) {
-    missing[fmt::format("{} (launched by no operator)", kernel)] += seconds;
+    missing[fmt::format("{} (around the model: inputs, attention's plan, results)", kernel_text(kernel))] += seconds;
   }
   for (const ResolvedUnit& unit : resolution.units) {
     const std::string& path = trace.modules[unit.module].path;
@@ -193,7 +195,7 @@ std::string resolution_text(const Trace& trace, const Resolution& resolution) {
   std::vector<std::pair<std::string, double>> sorted(missing.begin(), missing.end());
   std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
   for (const auto& [what, seconds] : sorted) {
-    text += total > 0 ? fmt::format("  missing {:.1f} %: {}\n", 100 * seconds / total, what)
+    text += total > 0 ? fmt::format("  missing {:.2f} %, {:.1f} us: {}\n", 100 * seconds / total, seconds * 1e6, what)
                       : fmt::format("  missing: {}\n", what);
   }
   for (const ResolvedUnit& unit : resolution.units) {

@@ -336,6 +336,7 @@ SignedTrace sign(const Trace& trace, const FamilyNames& families) {
     operation.signature = oracle::signature_of(*key);
     operation.key = std::move(*key);
     operation.operators = state.extra;
+    operation.times = trace.operators[state.op].times;
     operation.operators.push_back(state.op);
     for (const std::size_t earlier : state.extra) std::erase(result.unsigned_, earlier);
     state.widened_logits.reset();

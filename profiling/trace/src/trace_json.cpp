@@ -69,7 +69,10 @@ json module_json(const Trace& trace, const FoldedModule& module) {
   }
   json names = json::array();
   for (const std::size_t equal : module.equals) names.push_back(trace.modules[equal].path);
-  return {{"kind", trace.modules[module.module].kind}, {"modules", std::move(names)}, {"steps", std::move(steps)}};
+  json out = {{"kind", trace.modules[module.module].kind}, {"modules", std::move(names)}, {"steps", std::move(steps)}};
+  const std::uint32_t times = trace.modules[module.module].times;
+  if (times > 1) out["times"] = times;  // equal parents counted
+  return out;
 }
 
 }  // namespace

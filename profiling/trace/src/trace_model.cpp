@@ -2,9 +2,13 @@
 
 #include "meta_operators.hpp"
 
+#include "profiling_engine/last_tokens.hpp"
+#include "profiling_engine/upload.hpp"
 #include "profiling_kernels/profiling_error.hpp"
+#include "profiling_trace/layer_fold.hpp"
 
 #include <c10/core/InferenceMode.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -105,40 +109,121 @@ void add_times(Trace& trace, PassTimes times) {
 
 }  // namespace
 
-std::vector<TraceRequest> prefill_batch() { return {{7, 0, true}, {23, 0, true}, {11, 16, false}}; }
-std::vector<TraceRequest> decode_batch() {
-  return {{1, 40, true}, {1, 3, true}, {1, 17, true}, {1, 100, true}, {1, 64, false}};
+std::vector<TraceRequest> prefill_batch(bool large) {
+  if (large) return {{1500, 0, true}, {700, 0, true}, {311, 1600, false}};
+  return {{7, 0, true}, {23, 0, true}, {11, 16, false}};
 }
-std::vector<TraceRequest> mixed_batch() { return {{1, 33, true}, {90, 0, false}, {1, 9, true}, {29, 48, true}}; }
+
+std::vector<TraceRequest> decode_batch(bool large) {
+  if (!large) return {{1, 40, true}, {1, 3, true}, {1, 17, true}, {1, 100, true}, {1, 64, false}};
+  std::vector<TraceRequest> batch;
+  constexpr std::int64_t kRequests = 64, kShortest = 200, kStep = 25;
+  for (std::int64_t i = 0; i < kRequests; ++i) batch.push_back({1, kShortest + kStep * i, i > 0});
+  return batch;
+}
+
+std::vector<TraceRequest> mixed_batch(bool large) {
+  if (!large) return {{1, 33, true}, {90, 0, false}, {1, 9, true}, {29, 48, true}};
+  std::vector<TraceRequest> batch{{640, 0, false}, {387, 512, true}};
+  constexpr std::int64_t kDecodes = 32, kShortest = 130, kStep = 35;
+  for (std::int64_t i = 0; i < kDecodes; ++i) batch.push_back({1, kShortest + kStep * i, true});
+  return batch;
+}
+
+namespace {
+
+/// What is traced: the model, and what the engine does around it.
+class Pass {
+ public:
+  Pass(const oracle::ModelConfig& config, const ModelNumbers& numbers, Kernels& kernels, const TraceSettings& settings)
+      : settings_(settings),
+        groups_(group_count(config, settings)),
+        sequences_(sequences_of(settings, groups_, blocks_)),
+        tracer_(settings.tracer),
+        model_(config, numbers, model_settings(settings),
+               tainted_dims(config, settings, std::max(blocks_, settings.blocks), tracer_), kernels),
+        cache_(model_.make_cache()),
+        last_(static_cast<std::int64_t>(settings.batch.size()), settings.device) {
+    step_.block_size = settings.block_size;
+    step_.groups = static_cast<std::uint32_t>(groups_);
+    step_.device = settings.device;
+  }
+
+  Trace record() {
+    inputs_ = make_step_inputs(sequences_, step_, tainted_sizes(sizes_of(sequences_), tracer_));
+    plan_attention();
+    tracer_.start_recording();
+    (void)model_.step(inputs_, cache_);
+    return tracer_.finish();
+  }
+
+  /// As recorded, and on a GPU as the engine runs it.
+  void run() {
+    if (!settings_.device.is_cuda()) return (void)model_.step(inputs_, cache_);
+    {
+      const c10::impl::ExcludeDispatchKeyGuard unseen(c10::DispatchKey::TESTING_ONLY_GenericMode);
+      StepInputs fresh = make_step_inputs(sequences_, step_);
+      model_.plan_attention(fresh);
+      last_.read(fresh.ids, fresh.rows, rows_on_device());
+      (void)rows_on_device();
+    }
+    const at::Tensor sampled = model_.step(inputs_, cache_);
+    const c10::impl::ExcludeDispatchKeyGuard unseen(c10::DispatchKey::TESTING_ONLY_GenericMode);
+    last_.keep(rows_on_device(), sampled);
+    (void)sampled.cpu();
+  }
+
+ private:
+  static ModelSettings model_settings(const TraceSettings& settings) {
+    ModelSettings made;
+    made.dtype = settings.dtype;
+    made.device = settings.device;
+    if (settings.clock == nullptr) made.weights = ModelSettings::Weights::kZero;
+    return made;
+  }
+
+  /// How long a plan is, the kernels' library decides.
+  void plan_attention() {
+    model_.plan_attention(inputs_);
+    for (const AttentionMetadata& group : inputs_.groups) {
+      if (!group.schedule.defined()) continue;
+      constexpr const char* kName = "attention_schedule";
+      (void)tracer_.request_symbol(kName, group.schedule.size(0));
+      tracer_.mode().label(group.schedule, {Expression::symbol(kName, Origin::kRequest)});
+    }
+  }
+
+  /// Who samples: the same copy that brings the engine its requests' numbers.
+  at::Tensor rows_on_device() const {
+    std::vector<std::int64_t> rows;
+    for (std::size_t i = 0; i < sequences_.size(); ++i)
+      if (sequences_[i].samples) rows.push_back(static_cast<std::int64_t>(i));
+    return upload(rows, settings_.device);
+  }
+
+  const TraceSettings& settings_;
+  std::size_t groups_;
+  std::uint32_t blocks_ = 1;  ///< behind the null block
+  std::vector<StepSequence> sequences_;
+  Tracer tracer_;
+  Model model_;
+  KvTensors cache_;
+  LastTokens last_;
+  StepSettings step_;
+  StepInputs inputs_;
+};
+
+}  // namespace
 
 Trace trace_model(const oracle::ModelConfig& config, const ModelNumbers& numbers, Kernels& kernels,
                   const TraceSettings& settings) {
   const c10::InferenceMode inference;
   register_meta_operators();
-  const std::size_t groups = group_count(config, settings);
-  std::uint32_t blocks = 1;  // behind the null block
-  const std::vector<StepSequence> sequences = sequences_of(settings, groups, blocks);
-
-  Tracer tracer(settings.tracer);
-  constexpr std::uint32_t kBlocks = 1024;  // the same in all passes: the engine decides it, no request
-  const ModelDims dims = tainted_dims(config, settings, std::max(blocks, kBlocks), tracer);
-  ModelSettings model_settings;
-  model_settings.dtype = settings.dtype;
-  model_settings.device = settings.device;
-  if (settings.clock == nullptr) model_settings.weights = ModelSettings::Weights::kZero;
-  const Model model(config, numbers, model_settings, dims, kernels);
-  KvTensors cache = model.make_cache();
-  StepSettings step;
-  step.block_size = settings.block_size;
-  step.groups = static_cast<std::uint32_t>(groups);
-  step.device = settings.device;
-  const StepInputs inputs = make_step_inputs(sequences, step, tainted_sizes(sizes_of(sequences), tracer));
-
-  tracer.start_recording();
-  (void)model.step(inputs, cache);
-  Trace trace = tracer.finish();
-  if (settings.clock != nullptr)
-    add_times(trace, time_passes(*settings.clock, [&] { (void)model.step(inputs, cache); }));
+  const LayerFold fold = settings.each_layer_once ? distinct_layers(config) : LayerFold{};
+  Pass pass(settings.each_layer_once ? with_layers(config, fold.kept) : config, numbers, kernels, settings);
+  Trace trace = pass.record();
+  if (settings.clock != nullptr) add_times(trace, time_passes(*settings.clock, [&] { pass.run(); }));
+  if (settings.each_layer_once) unfold(trace, fold);
   return trace;
 }
 

@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <utility>
@@ -52,6 +53,8 @@ std::unique_ptr<Kernels> kernels_of(const TraceRequestOptions& options) {
   return make_vllm_kernels(options.kernels, options.backend);
 }
 
+constexpr std::uint32_t kGpuBlocks = 16384;  // room for each of the large batches in each group of layers
+
 /// Canonical key -> how often in a step.
 using Counts = std::map<std::string, int>;
 
@@ -74,14 +77,20 @@ class Report {
     settings_.dtype = scalar_type_of(step_plan_.dtype);
     if (options_.ablation != Ablation::kNone) clock_.reset();
     settings_.clock = clock_.get();
-    const Trace trace = pass(prefill_batch());
-    settings_.clock = nullptr;
-    report_.text = trace_text(trace);
-    report_.unlabelled = unlabelled_dims(trace);
-    report_.dims = count_dims(trace);
-    json_ = nlohmann::json::parse(trace_json(trace));
+    const bool large = settings_.device.is_cuda();
+    const Trace prefill = pass(prefill_batch(large));
+    report_.text = trace_text(prefill);
+    report_.unlabelled = unlabelled_dims(prefill);
+    report_.dims = count_dims(prefill);
+    json_ = nlohmann::json::parse(trace_json(prefill));
     // Without labels there is nothing to sign and to compare.
-    if (options_.ablation == Ablation::kNone && report_.unlabelled.empty()) compare(trace);
+    if (options_.ablation == Ablation::kNone && report_.unlabelled.empty()) {
+      add_operations(keys_of(prefill));
+      const Trace decode = pass(decode_batch(large)), mixed = pass(mixed_batch(large));
+      check(prefill, decode, "decode");
+      check(prefill, mixed, "mixed");
+      if (clock_ != nullptr) cover({{"prefill", &prefill}, {"decode", &decode}, {"mixed", &mixed}});
+    }
     report_.text += fmt::format("{} of {} dimensions are unlabelled\n", report_.unlabelled.size(), report_.dims);
     report_.json = json_.dump(1) + "\n";
     return std::move(report_);
@@ -95,6 +104,8 @@ class Report {
     } else if (options_.device == "cuda") {
       load_cuda();
       settings_.device = c10::Device(c10::DeviceType::CUDA, 0);
+      settings_.each_layer_once = options_.layers == 0 && !options_.every_layer;
+      settings_.blocks = kGpuBlocks;
       clock_ = make_cuda_clock();
     } else if (options_.device != "meta") {
       throw ProfilingError(fmt::format("device '{}': allowed: meta, cpu, cuda", options_.device));
@@ -107,20 +118,50 @@ class Report {
     return trace_model(file_.config, file_.numbers, *kernels_, settings_);
   }
 
-  void compare(const Trace& trace) {
-    const SignedTrace keys = sign(trace, plan_families(file_.config, options_.backend, options_.tensor_parallel));
-    add_operations(keys);
-    check(trace, pass(decode_batch()), "decode");
-    check(trace, pass(mixed_batch()), "mixed");
-    if (clock_ == nullptr) return;
-    const Resolution resolution = resolve(trace, keys, replay_runner(trace));
-    report_.coverage = resolution.coverage;
-    if (resolution.total_seconds > 0) {
-      report_.above_operator = resolution.above_operator_seconds / resolution.total_seconds;
+  SignedTrace keys_of(const Trace& trace) const {
+    return sign(trace, plan_families(file_.config, options_.backend, options_.tensor_parallel));
+  }
+
+  void cover(const std::vector<std::pair<std::string_view, const Trace*>>& passes) {
+    report_.coverage = 1;
+    for (const auto& [name, trace] : passes) {
+      const SignedTrace keys = keys_of(*trace);
+      const Resolution resolution = resolve(*trace, keys, replay_runner(*trace));
+      report_.coverage = std::min(*report_.coverage, resolution.coverage);
+      const double total = resolution.total_seconds;
+      const double above = total > 0 ? resolution.above_operator_seconds / total : 0;
+      report_.above_operator = std::max(report_.above_operator, above);
+      const auto shares = shares_of(*trace, keys, total);
+      report_.text += fmt::format("{} pass, {} tokens: {}  {}\n", name, trace->binding.at("num_tokens"),
+                                  resolution_text(*trace, resolution), shares_text(shares));
+      nlohmann::json row = {
+          {"pass", name}, {"seconds", total}, {"coverage", resolution.coverage}, {"above_operator", above}};
+      for (const auto& [kind, share] : shares) row["shares"][kind] = share;
+      if (!trace->outside.empty()) row["outside"] = trace->outside;
+      json_["timed"].push_back(std::move(row));
     }
-    json_["coverage"] = resolution.coverage;
+    json_["coverage"] = *report_.coverage;
     json_["above_operator"] = report_.above_operator;
-    report_.text += resolution_text(trace, resolution);
+  }
+
+  using Shares = std::map<std::string, double>;
+  static Shares shares_of(const Trace& trace, const SignedTrace& keys, double total) {
+    Shares shares;
+    if (total <= 0) return shares;
+    for (const SignedOperation& operation : keys.operations) {
+      double seconds = 0;
+      for (const std::size_t op : operation.operators) seconds += trace.operators[op].seconds;
+      shares[operation.key.kind] += seconds / total;
+    }
+    return shares;
+  }
+
+  static std::string shares_text(const Shares& shares) {
+    std::vector<std::pair<std::string, double>> sorted(shares.begin(), shares.end());
+    std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+    std::string text = "shares:";
+    for (const auto& [kind, share] : sorted) text += fmt::format(" {} {:.1f} %", kind, 100 * share);
+    return text;
   }
 
   void add_operations(const SignedTrace& keys) {
@@ -128,7 +169,9 @@ class Report {
     std::vector<std::pair<std::string, std::string>> order;  // key, signature
     for (const SignedOperation& operation : keys.operations) {
       const std::string key = oracle::canonical_json(operation.key);
-      if (counts[key]++ == 0) order.emplace_back(key, operation.signature.hex());
+      int& count = counts[key];
+      if (count == 0) order.emplace_back(key, operation.signature.hex());
+      count += static_cast<int>(operation.times);
     }
     report_.text += "operations of the step:\n";
     for (const auto& [key, signature] : order) {

@@ -1,5 +1,7 @@
 #include "profiling_trace/module_tree.hpp"
 
+#include "profiling_measure/device_records.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -72,11 +74,14 @@ class Printer {
       if (!step.is_module) {
         const TracedOperator& op = trace_.operators[step.index];
         text_ += fmt::format("{}{}{}\n", indent, operator_text(op.record), share(step.seconds));
-        for (const std::string& kernel : op.kernels) text_ += fmt::format("{}  kernel {}\n", indent, kernel);
+        for (const std::string& kernel : op.kernels)
+          text_ += fmt::format("{}  kernel {}\n", indent, kernel_text(kernel));
         continue;
       }
       const FoldedModule& child = module.modules[step.index];
-      const std::string times = child.equals.size() > 1 ? fmt::format(" ({} times)", child.equals.size()) : "";
+      const TracedModule& first = trace_.modules[child.module];
+      const std::size_t count = child.equals.size() * (first.times / trace_.modules[first.parent].times);
+      const std::string times = count > 1 ? fmt::format(" ({} times)", count) : "";
       text_ += fmt::format("{}{}: {}{}{}\n", indent, folded_name(trace_, child), trace_.modules[child.module].kind,
                            times, share(child.seconds));
       print_steps(child, depth + 1);

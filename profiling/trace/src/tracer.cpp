@@ -37,7 +37,7 @@ void Tracer::enter(std::string_view name, std::string_view kind) {
   const std::size_t index = trace_.modules.size();
   std::string path = above.empty() ? std::string(name) : above + "." + std::string(name);
   trace_.modules[module_].steps.push_back({true, index});
-  trace_.modules.push_back({std::string(name), std::string(kind), std::move(path), module_, {}});
+  trace_.modules.push_back({std::string(name), std::string(kind), std::move(path), module_, 1, {}});
   module_ = index;
 }
 
@@ -47,7 +47,7 @@ void Tracer::on_operator(const ObservedCall& call) {
   if (!recording_) return;
   const std::size_t index = trace_.operators.size();
   trace_.modules[module_].steps.push_back({false, index});
-  trace_.operators.push_back({call.record, module_, 0, {}, nullptr});
+  trace_.operators.push_back({call.record, module_, 1, 0, {}, nullptr});
   label_late(call);
   trace_.operators.back().replay = replays_->record(call, index);
 }

@@ -11,7 +11,7 @@
 namespace dooly::profiling {
 
 /// Keys and values [blocks, block_size, KV heads, head_dim] of one layer of each group: layers of different groups
-/// share a tensor, in which their block ids differ.
+/// share a tensor, in which their block ids differ. A head's keys and values lie behind each other, as in vLLM 0.26.
 struct KvTensors {
   std::vector<at::Tensor> keys, values;
 };

@@ -46,8 +46,12 @@ class Model {
   at::Tensor forward(const StepInputs& inputs, KvTensors& cache) const;
   /// Logits [rows, vocabulary] of hidden[rows].
   at::Tensor logits(const at::Tensor& hidden, const at::Tensor& rows) const;
-  /// forward(), logits(), and the greedy choice: int64 [rows].
+  /// logits() and the greedy choice: int64 [rows].
+  at::Tensor sample(const at::Tensor& hidden, const at::Tensor& rows) const;
+  /// forward() and sample().
   at::Tensor step(const StepInputs& inputs, KvTensors& cache) const;
+  /// Lets the kernels split attention's work ahead of the step, where all layers attend alike (as vLLM does).
+  void plan_attention(StepInputs& inputs) const;
 
   /// Empty caches in the layout of this model's layers.
   KvTensors make_cache() const;

@@ -21,7 +21,9 @@ struct ServeOptions {
   replica::EngineConfig engine;
   std::uint32_t block_size = 16;
   std::uint32_t workers = 0;          ///< closed loop: arrivals are ignored, so many requests are under way
-  std::vector<std::uint32_t> padded_sizes;  ///< that decode batches are filled up to; empty: not
+  /// Sizes that decode batches are filled up to, and on a GPU captured as CUDA graphs if the kernels can be; empty:
+/// not.
+  std::vector<std::uint32_t> capture_sizes;
   std::uint64_t seed = 0;             ///< of weights and token ids
   /// Called after each finished request with how many have; may be empty.
   std::function<void(std::size_t)> progress;

@@ -45,6 +45,7 @@ struct ServedIteration {
   std::int64_t launch_begin = 0, launch_end = 0;
   std::int64_t wait_begin = 0, wait_end = 0, update_end = 0;
   double device_gap_us = 0, device_us = 0;
+  bool is_graph = false;  ///< launched as a captured CUDA graph
   std::uint32_t padded = 0, running = 0, waiting = 0, free_blocks = 0;
   std::uint64_t context_after = 0;
   std::vector<ServedPart> batch;

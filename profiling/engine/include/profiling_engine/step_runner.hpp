@@ -1,5 +1,6 @@
 #pragma once
 
+#include "profiling_engine/last_tokens.hpp"
 #include "profiling_engine/model.hpp"
 #include "profiling_engine/sequence_book.hpp"
 
@@ -20,36 +21,52 @@ struct StepResult {
 };
 
 /// Where steps run, in the order in which they were submitted, while the host goes on. A CPU: a thread of its own. A
-/// GPU: its current stream, timed by events.
+/// GPU: a stream of its own, which is the calling thread's current one while the lane lives, timed by events: from the
+/// first copy of the inputs to the last kernel of the sampler.
 class DeviceLane {
  public:
   virtual ~DeviceLane() = default;
-  /// `work` launches a step and returns its token ids, on the device.
-  virtual void submit(std::function<at::Tensor()> work) = 0;
+  using Work = std::function<at::Tensor()>;
+  /// `layout` is called at once, lays the step's inputs out and returns what computes them: it launches the step and
+  /// returns its token ids, on the device.
+  virtual void submit(const std::function<Work()>& layout) = 0;
   /// Waits for the oldest step. Rethrows what it threw.
   virtual StepResult collect() = 0;
 };
 std::unique_ptr<DeviceLane> make_device_lane(c10::Device device);
 
+/// How a step was launched.
+struct LaunchedStep {
+  std::uint32_t tokens = 0;  ///< that are computed, padding included
+  bool is_graph = false;     ///< a captured one
+};
+
 /// Runs scheduled batches on a model: lays out inputs, keeps sampled tokens on the device for the step after, pads to
 /// captured sizes.
 class StepRunner {
  public:
-  /// `model` must outlive the runner; tags are below `max_tags`. `graphs`: sizes that decode batches are padded to.
-  StepRunner(const Model& model, std::uint32_t max_tags, oracle::CudaGraphs graphs);
+  /// `model` must outlive the runner; tags are below `max_tags`. `sizes`: those that decode batches are padded to.
+  /// `captures`: they are captured as CUDA graphs, up to `max_requests`, which takes kernels that can be.
+  StepRunner(const Model& model, std::uint32_t max_tags, const std::vector<std::uint32_t>& sizes, bool captures = false,
+             std::uint32_t max_requests = 0);
   ~StepRunner();
-  /// Returns how many tokens are computed, padding included.
-  std::uint32_t submit(const std::vector<ScheduledPart>& parts);
+  /// Computes steps of `tokens` by `requests` (no more than there are tags) and of ever fewer, so that memory and
+  /// kernels of such sizes are there when serving begins. Writes to the null block alone.
+  void warm_up(std::uint32_t tokens, std::uint32_t requests);
+  LaunchedStep submit(const std::vector<ScheduledPart>& parts);
   StepResult collect() { return lane_->collect(); }
 
  private:
-  std::uint32_t padded_tokens(const std::vector<ScheduledPart>& parts) const;
+  LaunchedStep launch_of(const std::vector<ScheduledPart>& parts) const;
+  std::vector<ScheduledPart> null_parts(std::uint32_t tokens, std::uint32_t requests) const;
+  DeviceLane::Work laid_out(const std::vector<ScheduledPart>& parts, std::uint32_t tokens);
 
   const Model& model_;
   oracle::CudaGraphs graphs_;
   StepSettings settings_;
   KvTensors cache_;
-  at::Tensor last_;  ///< int64 [tags]: token sampled last
+  std::unique_ptr<LastTokens> last_;
+  std::unique_ptr<class StepGraphs> captured_;
   std::unique_ptr<DeviceLane> lane_;  ///< last: ends before what its steps use
 };
 

@@ -37,10 +37,13 @@ class Replay {
   explicit Replay(const Trace& trace) : trace_(trace) {}
   /// Throws c10::Error or whatever the operator throws with such inputs.
   void run(std::size_t index);
+  /// Waits for the device, whose errors come late. Throws them.
+  void finish() const;
 
  private:
   at::Tensor tensor(const ReplayTensor& wanted) const;
   const Trace& trace_;
+  bool on_gpu_ = false;
   std::map<std::pair<std::size_t, std::size_t>, at::Tensor> made_;
 };
 

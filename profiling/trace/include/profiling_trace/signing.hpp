@@ -23,6 +23,7 @@ struct SignedOperation {
   oracle::OperatorKey key;
   oracle::Signature signature;
   std::vector<std::size_t> operators;  ///< of Trace::operators
+  std::uint32_t times = 1;  ///< operations that it stands for
 };
 
 struct SignedTrace {

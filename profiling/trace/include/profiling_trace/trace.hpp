@@ -4,6 +4,7 @@
 #include "profiling_taint/tainted_int.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -16,7 +17,8 @@ struct ReplayCall;  // replay.hpp: enough to run an operator again
 struct TracedOperator {
   OperatorRecord record;
   std::size_t module = 0;  ///< of Trace::modules: the innermost one open
-  double seconds = 0;      ///< 0 where nothing was timed
+  std::uint32_t times = 1;  ///< calls that it stands for: layers that were left out are like its own
+  double seconds = 0;       ///< of all of them; 0 where nothing was timed
   std::vector<std::string> kernels;  ///< symbols of what it launched on a GPU, if it was timed there
   std::shared_ptr<const ReplayCall> replay;
 };
@@ -27,6 +29,7 @@ struct TracedModule {
   std::string kind;        ///< equal for modules of the same code
   std::string path;        ///< names joined by dots; "" for the root
   std::size_t parent = 0;  ///< the root is its own
+  std::uint32_t times = 1;  ///< modules that it stands for, equal parents counted
   /// What it did, in order: operators and modules.
   struct Step {
     bool is_module = false;
@@ -42,7 +45,7 @@ struct Trace {
   std::vector<TracedModule> modules{{}};  ///< [0] is the root, which holds what no module did
   std::vector<Concretisation> concretisations;
   double seconds = 0;  ///< of the pass, by the operators' clock in the same runs; 0 where nothing was timed
-  std::map<std::string, double> outside;  ///< kernels that no operator launched, and their seconds
+  std::map<std::string, double> outside;  ///< kernels that no operator of the model launched, and their seconds
 };
 
 /// A dimension whose origin nobody knows: "aten::view result 0 dimension 1 of size 64 in model.layers.0".

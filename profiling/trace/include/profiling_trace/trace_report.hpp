@@ -24,18 +24,22 @@ struct TraceRequestOptions {
   std::string device = "meta";
   std::string kernels = {};  ///< folder of the vLLM wheel's libraries (cuda); empty: LibTorch's own
   std::uint32_t layers = 0;  ///< the first so many; 0: all
+  /// On a GPU each distinct layer runs once and stands for those like it, unless `layers` says which; true: all run.
+  bool every_layer = false;
   Ablation ablation = Ablation::kNone;
 };
 
 struct TraceReport {
   std::string text;  ///< tree, operations with signatures, check of three passes, coverage where something ran
-  std::string json;  ///< trace_json(), and `operations`, `passes`, `not_planned`, `coverage`, `above_operator`
-  std::vector<std::string> unlabelled;      ///< dimensions without origin
+  /// trace_json() of the prefill, and `operations`, `passes`, `not_planned`, `coverage`, `above_operator`, and `timed`:
+  /// the same and shares by kind of operation for each of the three passes.
+  std::string json;
+  std::vector<std::string> unlabelled;  ///< dimensions without origin
   std::vector<std::string> contradictions;  ///< between passes
-  std::vector<std::string> not_planned;     ///< keys that the model's plan has not, or as often; and the other way
-  std::optional<double> coverage;           ///< where kernels ran
-  double above_operator = 0;                ///< share of the time in units larger than an operator
-  std::size_t dims = 0;                     ///< dimensions of operands and results, labelled or not
+  std::vector<std::string> not_planned;  ///< keys that the model's plan has not, or as often; and the other way
+  std::optional<double> coverage;  ///< where kernels ran: of the pass that is covered least
+  double above_operator = 0;  ///< largest share of a pass's time in units larger than an operator
+  std::size_t dims = 0;  ///< dimensions of operands and results, labelled or not
   bool is_proved() const { return unlabelled.empty() && contradictions.empty() && not_planned.empty(); }
 };
 
