@@ -32,7 +32,7 @@ TEST(TextFile, ReadsAllBytesUpToTheLimit) {
   EXPECT_EQ(read_text_file(scratch / "a"), text);
   EXPECT_EQ(read_text_file(scratch / "a", text.size()), text);
   EXPECT_TRUE(problem(scratch / "a", text.size() - 1).ends_with("a: larger than 200000 bytes, the most that is read"));
-  std::ofstream(scratch / "empty");
+  std::ofstream(scratch / "empty") << "";
   EXPECT_EQ(read_text_file(scratch / "empty"), "");
 }
 
