@@ -116,10 +116,10 @@ constexpr double kMs = 1e-3;
 /// fully captured grows with the layers: 10.6 ms for 32 dense ones and 15.0 for 48 of experts (piecewise), 30.0
 /// and 89.9 (kernel by kernel), means; 32 dense ones with norms of queries and keys take 13.6 and 31.3. They scatter by
 /// a fifth. A full graph starts on the GPU at the end of its launch. Without graphs the GPU's time of steps bound by
-/// the launch is 2.5 ms shorter than the launch (7.7 with 48 layers of experts). A step of one or two decodes takes 75 us
-/// longer on the GPU than its operators: the preparation of the step and what graphs wait between kernels. The SM clock falls from 1,980 to 1,450
-/// MHz in sustained prefill and to 1,600 with 256 decodes (power cap of 700 W); docs/predicting.md says where the
-/// clock's terms come from.
+/// the launch is 2.5 ms shorter than the launch (7.7 with 48 layers of experts). A step of one or two decodes takes 75
+/// us longer on the GPU than its operators: the preparation of the step and what graphs wait between kernels. The SM
+/// clock falls from 1,980 to 1,450 MHz in sustained prefill and to 1,600 with 256 decodes (power cap of 700 W);
+/// docs/predicting.md says where the clock's terms come from.
 Platform h200_vm() {
   Platform p;
   p.name = "h200-vm";

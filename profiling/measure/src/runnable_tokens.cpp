@@ -112,8 +112,8 @@ Runnable make_qk_norm(const Making& making) {
     return across ? slice : slice.view({tokens, count, width});
   };
   if (making.key.family == "inductor" && !layer_norm) {
-    // The engine's compiler makes one kernel that reads queries and keys and leaves a number per head; multiplying by it
-    // happens where the rotary embedding reads them anyway (seen in the code that it generates for vLLM 0.26).
+    // The engine's compiler makes one kernel that reads queries and keys and leaves a number per head; multiplying by
+    // it happens where the rotary embedding reads them anyway (seen in the code that it generates for vLLM 0.26).
     return on_each(making.activations("qkv", {tokens, (heads + 2 * kv_heads) * width}), [=](at::Tensor& qkv) {
       const auto size = [](const at::Tensor& rows) { return at::linalg_vector_norm(rows, 2, {-1}, false, at::kFloat); };
       if (!across) return size(part(qkv, 0, heads + kv_heads));
