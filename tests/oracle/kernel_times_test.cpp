@@ -48,7 +48,9 @@ TEST(KernelTimes, EachShippedCurveIsBetterThanTheFlatSharesAndBelowThePeak) {
     // Long operators are what data sheets speak of, which one measured device passes by 17 %; short ones may find their
     // data in a cache.
     for (const TimeCurve::Knot& knot : each.curve.knots())
-      if (knot.ideal > 300e-6) EXPECT_GE(knot.seconds, 0.85 * knot.ideal) << what << " " << knot.ideal;
+      if (knot.ideal > 300e-6) {
+        EXPECT_GE(knot.seconds, 0.85 * knot.ideal) << what << " " << knot.ideal;
+      }
     if (each.gpu.empty()) {
       pooled.insert(each.kind);
       continue;

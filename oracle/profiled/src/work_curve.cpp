@@ -58,11 +58,9 @@ void raise(std::vector<Point>& points) {
 WorkCurve::WorkCurve(std::vector<Point> points, const RowWork& work)
     : points_(distinct(std::move(points))),
       work_(work) {
-  const std::vector<Point> measured = points_;
+  for (const Point& p : points_) measured_.push_back(p.seconds);
   fold_error_ = measure_folds();
   raise(points_);
-  for (std::size_t i = 0; i < points_.size(); ++i)
-    raised_.push_back(std::abs(points_[i].seconds / measured[i].seconds - 1));
 }
 
 double WorkCurve::between(std::size_t upper, double x) const {
@@ -79,9 +77,11 @@ Answer WorkCurve::at(double x) const {
   const auto above =
       std::lower_bound(points_.begin(), points_.end(), x, [](const Point& p, double v) { return p.x < v; });
   if (above != points_.end() && above->x == x) {
-    const double raised = raised_[static_cast<std::size_t>(above - points_.begin())];
-    if (best_ != Origin::kMeasured) return {above->seconds, best_, std::max(fold_error_, raised)};
-    return {above->seconds, Origin::kMeasured, raised};
+    const double measured = measured_[static_cast<std::size_t>(above - points_.begin())];
+    const bool is_product = work_.tile > 1;
+    const double seconds = is_product ? measured : above->seconds, raised = std::abs(seconds / measured - 1);
+    if (best_ != Origin::kMeasured) return {seconds, best_, std::max(fold_error_, raised)};
+    return {seconds, Origin::kMeasured, raised};
   }
   if (above != points_.begin() && above != points_.end()) {
     const double rows = std::min(work_.tiled(x), above->x);
@@ -107,8 +107,8 @@ double WorkCurve::measure_folds() const {
     const auto left_out = [&](std::size_t i) { return i > 0 && i + 1 < points_.size() && (i - 1) % folds == fold; };
     for (std::size_t i = 0; i < points_.size(); ++i)
       if (!left_out(i)) rest.points_.push_back(points_[i]);
+    for (const Point& p : rest.points_) rest.measured_.push_back(p.seconds);
     raise(rest.points_);
-    rest.raised_.assign(rest.points_.size(), 0);
     for (std::size_t i = 0; i < points_.size(); ++i)
       if (left_out(i)) sum += std::abs(rest.at(points_[i].x).seconds / points_[i].seconds - 1);
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 namespace dooly::profiling {
 namespace {
@@ -11,7 +12,6 @@ namespace {
 using Rows = std::vector<std::uint64_t>;
 
 constexpr std::uint64_t kTile = 128;
-constexpr std::uint64_t kSmallBatch = 64;  ///< up to here each captured size is measured
 
 /// `first`, `first` + `step`, ... up to `last`.
 Rows stepped(std::uint64_t first, std::uint64_t step, std::uint64_t last) {
@@ -34,6 +34,7 @@ Rows halves_of_octaves(std::uint64_t last) {
 
 RowCandidates::RowCandidates(const Operation& operation, const SweepLimits& limits) {
   const bool in_tiles = multiplies_matrices(operation.key) && operation.binding == oracle::Binding::kTokens;
+  Rows captured;
   switch (operation.binding) {
     case oracle::Binding::kLogitsRows:
     case oracle::Binding::kDecodeTokens:
@@ -48,7 +49,6 @@ RowCandidates::RowCandidates(const Operation& operation, const SweepLimits& limi
       break;
     default: {
       largest_ = limits.max_batched_tokens;
-      Rows captured;
       for (const std::uint32_t size :
            oracle::CudaGraphs::default_sizes(limits.max_sequences, limits.max_batched_tokens))
         captured.push_back(size);
@@ -69,8 +69,10 @@ RowCandidates::RowCandidates(const Operation& operation, const SweepLimits& limi
   if (in_tiles)  // one row more than whole tiles shows how high steps are; between powers of two they could hide
     for (const std::uint64_t row : {512u, 1024u, 2048u, 4096u})
       if (row * 3 / 2 <= largest_) start_.insert(start_.end(), {row, row + 1});
-  if (in_tiles)  // libraries choose another kernel for each of these sizes, not always a faster one
-    for (std::uint64_t row = 8; row <= std::min<std::uint64_t>(kSmallBatch, largest_); row += 8) always_.push_back(row);
+  if (in_tiles)  // libraries choose another kernel for each of these sizes, not always a faster one, and steps ask for
+                 // no other
+    std::copy_if(captured.begin(), captured.end(), std::back_inserter(always_),
+                 [&](std::uint64_t row) { return row >= 8 && row <= largest_; });
   start_.insert(start_.end(), always_.begin(), always_.end());
   std::sort(start_.begin(), start_.end());
   start_.erase(std::unique(start_.begin(), start_.end()), start_.end());
