@@ -140,7 +140,7 @@ Platform h200_vm() {
   p.lead_full = p.launch_full;
   p.lead_piecewise = {2.5 * kMs, 0, 0};
   p.lead_none = {2.5 * kMs, 0, 5.2 / 48 * kMs};
-  p.gaps_full = {0.075 * kMs, 0, 0};
+  p.gaps_full = p.gaps_piecewise = p.gaps_none = {0.075 * kMs, 0, 0};
   p.sample = 1.1 * kMs;
   p.sample_per_request = 0.002 * kMs;
   p.delivery = 1.2 * kMs;
@@ -164,9 +164,9 @@ Platform bare_metal() {
   Platform p = h200_vm();
   const ClockTerms clock = p.clock;
   const double spread = p.launch_spread;
-  const LaunchTerm gaps = p.gaps_full;  // of the device
+  const LaunchTerm gaps = p.gaps_full;  // of the device, in every mode
   for (const Term& term : kTerms) term.get(p) *= 0.3;
-  p.gaps_full = gaps;
+  p.gaps_full = p.gaps_piecewise = p.gaps_none = gaps;
   p.clock = clock;
   p.launch_spread = spread;
   p.name = "bare-metal";
@@ -183,7 +183,7 @@ Platform bare_metal_tp() {
   for (const Term& term : kTerms) term.get(p) *= 0.42 / 0.3;
   p.clock = faster.clock;
   p.launch_spread = faster.launch_spread;
-  p.gaps_full = faster.gaps_full;
+  p.gaps_full = p.gaps_piecewise = p.gaps_none = faster.gaps_full;
   p.schedule += 2 * 0.25 * kMs;
   p.name = "bare-metal-tp";
   return p;
