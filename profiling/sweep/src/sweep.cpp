@@ -54,12 +54,12 @@ constexpr double kDisturbed = 2;  // targets by which a time may exceed that of 
 constexpr std::size_t kTurn = 12, kDenseTurn = 1024;
 
 /// Points that a signature takes, before any is finished.
-double usual_points(oracle::Binding binding) {
-  switch (binding) {
-    case oracle::Binding::kAttention: return 90;
+double usual_points(const Operation& operation) {
+  switch (operation.binding) {
+    case oracle::Binding::kAttention: return 150;
     case oracle::Binding::kExperts: return 40;
-    case oracle::Binding::kLogitsRows: return 8;
-    default: return 14;
+    case oracle::Binding::kLogitsRows: return 12;
+    default: return multiplies_matrices(operation.key) ? 75 : 16;
   }
 }
 
@@ -265,22 +265,23 @@ bool Sweep::run_round(Task& task) {
 }
 
 double Sweep::expected_left() const {
-  std::map<oracle::Binding, std::pair<double, double>> finished;  // points, signatures
+  std::map<std::pair<oracle::Binding, std::string>, std::pair<double, double>> finished;  // points, signatures
+  const auto like = [](const Task& task) { return std::pair(task.operation.binding, task.operation.key.kind); };
   for (const auto& task : tasks_) {
     if (!task->report.is_done || task->report.points == 0) continue;
-    auto& [points, count] = finished[task->operation.binding];
+    auto& [points, count] = finished[like(*task)];
     points += static_cast<double>(task->report.points + task->report.points_before);
     count += 1;
   }
   double left = 0;
   for (const auto& task : tasks_) {
     if (task->is_finished) continue;
-    const auto found = finished.find(task->operation.binding);
+    const auto found = finished.find(like(*task));
     const double usual = settings_.dense           ? double(dense_grid(task->operation, settings_.refine.limits).size())
                          : found != finished.end() ? found->second.first / found->second.second
-                                                   : usual_points(task->operation.binding);
+                                                   : usual_points(task->operation);
     const double there = static_cast<double>(task->samples.size());
-    left += std::max(task->samples.empty() ? 1.0 : 0.0, usual - there) * costs_.mean(task->operation.key.kind);
+    left += std::max(1.0, usual - there) * costs_.mean(task->operation.key.kind);
   }
   if (settings_.budget_s > 0) left = std::min(left, std::max(0.0, settings_.budget_s - report_.spent_s));
   return left;
