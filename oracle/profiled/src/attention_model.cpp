@@ -300,26 +300,50 @@ AttentionModel::Result AttentionModel::of_decodes(const BatchShape& shape) const
   return result;
 }
 
+/// Share of the time that prompts take longer at the sustained clock.
+double AttentionModel::prefill_slowdown(const PrefillSurface::Batch& batch) const {
+  if (!prefill_slower_.empty())
+    return prefill_slower_.factor(batch.query_sum, batch.context + batch.query_sum / batch.chunks) - 1;
+  const double computing = batch.pair_sum * work_.pair_s;
+  const double reading = batch.kv_sum * work_.token_s + work_.kernel_s;
+  return std::max(computing * (1 + prefill_slowdown_), reading) / std::max(computing, reading) - 1;
+}
+
+/// Decodes beside chunks where one launch is fitted by its tiles: its parts are asked only for the clock, so equal
+/// decodes and what is left do for them. False where the samples do not reach: the parts say how far off that is.
+bool AttentionModel::at_by_tiles(const BatchShape& shape, const PrefillSurface::Batch& batch, Result& result) const {
+  const DecodeMean mean = mean_of(shape);
+  if (!(mean.longest > 0)) return false;
+  const double even = decode_.seconds(mean.decodes, mean.place);
+  const MixedSurface::Point point = mixed_point(batch, mean, 0, even);
+  if (!mixed_.covers(point.where)) return false;
+  result.seconds = mixed_.seconds(point);
+  result.decode_seconds = std::min(even, result.seconds);
+  const double slower =
+      decode_slower_.empty() ? decode_slowdown_ : decode_slower_.factor(mean.decodes, mean.attended) - 1;
+  result.clock_seconds =
+      (result.seconds - result.decode_seconds) * prefill_slowdown(batch) + result.decode_seconds * slower;
+  result.compute_seconds = mean.decodes * mean.attended * work_.decode_pair_s + batch.pair_sum * work_.pair_s;
+  result.origin = Origin::kInterpolated;
+  result.error = mixed_.fold_error();
+  return true;
+}
+
 AttentionModel::Result AttentionModel::at(const BatchShape& batch_shape, const ChunkSums& chunks) const {
   BatchShape shape = batch_shape;
   shape.decodes += chunks.single;
   shape.decode_context += chunks.single_context;
   shape.decode_context_squares += chunks.single_context_squares;
   if (chunks.single > 0) shape.decode_longest = std::max(shape.decode_longest, chunks.single_longest);
-  const Result decode = of_decodes(shape);
-  if (chunks.query <= 0) return decode;
+  if (chunks.query <= 0) return of_decodes(shape);
   Result result;
   const PrefillSurface::Batch batch = prefill_batch(shape, chunks);
+  if (shape.decodes > 0 && mixed_.follows_tiles() && at_by_tiles(shape, batch, result)) return result;
+  const Result decode = of_decodes(shape);
   const Answer prefill = prefill_.at(batch);
-  const double computing = batch.pair_sum * work_.pair_s;
-  const double reading = batch.kv_sum * work_.token_s + work_.kernel_s;
-  const double bound = std::max(computing * (1 + prefill_slowdown_), reading) / std::max(computing, reading);
-  const double factor = prefill_slower_.empty()
-                            ? bound
-                            : prefill_slower_.factor(batch.query_sum, batch.context + batch.query_sum / chunks.count);
-  result.clock_seconds = prefill.seconds * (factor - 1) + decode.clock_seconds;
+  result.clock_seconds = prefill.seconds * prefill_slowdown(batch) + decode.clock_seconds;
   result.decode_seconds = decode.seconds;
-  result.compute_seconds = decode.compute_seconds + computing;
+  result.compute_seconds = decode.compute_seconds + batch.pair_sum * work_.pair_s;
   if (shape.decodes == 0) {
     result.seconds = prefill.seconds;
     result.origin = prefill.origin;

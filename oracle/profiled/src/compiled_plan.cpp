@@ -30,6 +30,7 @@ CompiledPlan::CompiledPlan(const StepPlan& plan, std::span<const SampleSource* c
   for (const PlanEntry& entry : plan.entries)
     if (entry.key.kind == "qk_norm") layers_.dense_with_qk_norm += entry.count;
   layers_.dense_with_qk_norm = std::min(layers_.dense_with_qk_norm, layers_.dense);
+  shares_.resize(settings.max_num_seqs + 2);  // the last for more decodes than that
   PlanCompiler(*this, sources, gpu, settings).compile(plan);
   const std::uint32_t most = settings.max_num_batched_tokens + settings.max_num_seqs;
   token_table_.resize(std::max(most, graphs_.largest()) + 1);
@@ -50,9 +51,11 @@ CompiledPlan::CompiledPlan(const StepPlan& plan, std::span<const SampleSource* c
 
 void CompiledPlan::AttentionOperatorModel::hold_first_tokens(const BatchShape& shape,
                                                              AttentionModel::Result& result) const {
-  constexpr std::size_t kMost = 64;  // of more chunks no token is the first to matter
+  constexpr std::size_t kMost = 64;  // of more chunks, or of longer ones, no token is the first to matter
+  if (shape.prefills.size() > kMost ||
+      std::all_of(shape.prefills.begin(), shape.prefills.end(), [](const PrefillChunk& c) { return c.query > kMost; }))
+    return;
   std::array<PrefillChunk, kMost> ones;
-  if (shape.prefills.size() > kMost) return;
   std::transform(shape.prefills.begin(), shape.prefills.end(), ones.begin(), [](const PrefillChunk& chunk) {
     return PrefillChunk{1, chunk.context};
   });
@@ -116,11 +119,11 @@ CompiledPlan::Row CompiledPlan::sum_rows(const BatchShape& shape) const {
 /// contexts, so that all steps of a run have the same.
 const CompiledPlan::DecodeShares& CompiledPlan::decode_shares(const BatchShape& shape, const Row& rows) const {
   const std::uint64_t mean = shape.decode_context / shape.decodes;
-  if (last_shares_.decodes == shape.decodes && last_shares_.logits_rows == shape.logits_rows &&
-      last_shares_.interval_start <= mean && mean < last_shares_.interval_end)
-    return last_shares_;
+  DecodeShares& out = shares_[std::min<std::size_t>(shape.decodes, shares_.size() - 1)];
+  if (out.decodes == shape.decodes && out.logits_rows == shape.logits_rows && out.interval_start <= mean &&
+      mean < out.interval_end)
+    return out;
   const std::uint64_t width = std::max<std::uint64_t>(256, std::bit_floor(mean) / 4);
-  DecodeShares& out = last_shares_;
   out = {};
   const std::uint64_t start = mean / width * width;
   out.decodes = shape.decodes;

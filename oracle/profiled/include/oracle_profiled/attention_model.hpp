@@ -157,6 +157,8 @@ class AttentionModel {
   void fit_uneven(const std::vector<Sample>& samples);
   void fit_skew(const std::vector<Sample>& samples, std::uint32_t max_decodes);
   Result of_decodes(const BatchShape& shape) const;
+  bool at_by_tiles(const BatchShape& shape, const PrefillSurface::Batch& batch, Result& result) const;
+  double prefill_slowdown(const PrefillSurface::Batch& batch) const;
 
   AttentionRoofline work_;
   DecodeSurface decode_;

@@ -119,7 +119,7 @@ class CompiledPlan {
   std::vector<Row> token_table_, logits_table_, decode_table_;  // by tokens, sequences that sample, decodes
   std::vector<OperatorAnswer> answers_;
   LayerCounts layers_;
-  mutable DecodeShares last_shares_;  // a memo: the same for the same batch
+  mutable std::vector<DecodeShares> shares_;  // a memo by decodes: the same for the same batch
 };
 
 }  // namespace dooly::oracle
