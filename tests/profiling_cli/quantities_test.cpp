@@ -5,6 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <filesystem>
+
 namespace dooly::profiling {
 namespace {
 
@@ -27,6 +30,28 @@ TEST(Quantities, OthersAreRefusedByOption) {
   EXPECT_EQ(why([] { whole("--tp", "0", 1, 8); }), "--tp: must be a whole number from 1 to 8, got '0'");
   EXPECT_EQ(why([] { list_of("--tp", "1,,2"); }), "--tp: must be words with a comma between them, got '1,,2'");
   EXPECT_EQ(why([] { list_of("--tp", "1,2,1"); }), "--tp: '1' comes twice");
+}
+
+TEST(Kernels, ASweepThatCouldMeasureNothingIsRefused) {
+  const auto why = [](auto act) { return test::message_of<cli::UsageError>(act); };
+  ::unsetenv("DOOLY_VLLM_KERNELS");
+  EXPECT_EQ(
+      why([] {
+        kernels_of({}, "cuda", {"torch", "fa3"});
+      }),
+      "--kernels: needed for the kernels of --backend fa3: the folder of the engine's libraries "
+      "(scripts/vllm-kernels fetches them; $DOOLY_VLLM_KERNELS may name it); --backend torch measures LibTorch's own");
+  EXPECT_EQ(why([] { kernels_of({}, "cpu", {"fa3"}); }),
+            "--backend: on a processor LibTorch's own kernels alone run, so --backend torch, got 'fa3'");
+  EXPECT_EQ(kernels_of({}, "cuda", {"torch"}), "");
+  EXPECT_EQ(kernels_of({}, "cpu", {"torch"}), "");
+  const std::string folder = std::filesystem::temp_directory_path().string();
+  EXPECT_EQ(kernels_of(folder, "cuda", {"fa3"}), folder);
+  ::setenv("DOOLY_VLLM_KERNELS", folder.c_str(), 1);
+  EXPECT_EQ(kernels_of({}, "cuda", {"fa3"}), folder);
+  ::setenv("DOOLY_VLLM_KERNELS", "/nope", 1);
+  EXPECT_EQ(why([] { kernels_of({}, "cuda", {"fa3"}); }), "--kernels: no such folder, got '/nope'");
+  ::unsetenv("DOOLY_VLLM_KERNELS");
 }
 
 }  // namespace

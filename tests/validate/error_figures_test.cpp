@@ -23,6 +23,7 @@ TEST(ErrorFigures, ErrorOfTheMeanAndMapeAreDifferentErrors) {
   EXPECT_NEAR(figures.mean, 0.1, 1e-12);
   EXPECT_NEAR(figures.mape, 1.0 / 3, 1e-12);
   EXPECT_NEAR(figures.median, 0.25, 1e-12);
+  EXPECT_NEAR(figures.pair_p90, 0.45, 1e-12) << "between a quarter and a half";
 }
 
 TEST(ErrorFigures, PercentilesAreComparedAsPercentiles) {

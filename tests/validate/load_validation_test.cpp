@@ -71,7 +71,7 @@ TEST(LoadValidation, UnknownKeysAreRefusedWithTheirPlace) {
             "dir/v.yaml:1:59: measurement.select: unknown key; allowed: format, path");
   EXPECT_EQ(problem(with("mean: 6%", "maen: 6%")),
             "dir/v.yaml:6:19: bounds.requests.ttft.maen: unknown key, did you mean 'mean'?; allowed: mean, p50, p90, "
-            "p99, mape, median, differences, pairs");
+            "p99, mape, median, pair_p90, differences, pairs");
 }
 
 TEST(LoadValidation, WhatIsMissingIsNamed) {
@@ -114,7 +114,7 @@ TEST(LoadValidation, TalliesHaveDifferencesAndSeriesErrors) {
   EXPECT_EQ(
       problem(with("mean: 6%", "differences: 6")),
       "dir/v.yaml:6:19: bounds.requests.ttft.differences: is no tally; allowed: mean, p50, p90, p99, mape, median, "
-      "pairs");
+      "pair_p90, pairs");
 }
 
 TEST(LoadValidation, GroupsThatTheMeasurementNamesAreTakenByTheirForm) {

@@ -35,9 +35,11 @@ struct NamedError {
   std::string_view name;
   double ErrorFigures::*figure;
 };
-constexpr std::array kErrors{NamedError{"mean", &ErrorFigures::mean}, NamedError{"p50", &ErrorFigures::p50},
-                             NamedError{"p90", &ErrorFigures::p90},   NamedError{"p99", &ErrorFigures::p99},
-                             NamedError{"mape", &ErrorFigures::mape}, NamedError{"median", &ErrorFigures::median}};
+constexpr std::array kErrors{
+    NamedError{"mean", &ErrorFigures::mean},        NamedError{"p50", &ErrorFigures::p50},
+    NamedError{"p90", &ErrorFigures::p90},          NamedError{"p99", &ErrorFigures::p99},
+    NamedError{"mape", &ErrorFigures::mape},        NamedError{"median", &ErrorFigures::median},
+    NamedError{"pair_p90", &ErrorFigures::pair_p90}};
 constexpr auto kNames = [] {
   std::array<std::string_view, kErrors.size()> names;
   for (std::size_t i = 0; i < names.size(); ++i) names[i] = kErrors[i].name;
@@ -58,7 +60,7 @@ ErrorFigures error_figures(const Series& series) {
   figures.measured_mean = mean_of(series.measured);
   figures.predicted_mean = mean_of(series.predicted);
   figures.mean = relative(figures.predicted_mean, figures.measured_mean);
-  figures.p50 = figures.p90 = figures.p99 = figures.mape = figures.median = kUndefined;
+  figures.p50 = figures.p90 = figures.p99 = figures.mape = figures.median = figures.pair_p90 = kUndefined;
   if (figures.count == 0) return figures;
   const std::vector<double> measured = sorted(series.measured), predicted = sorted(series.predicted);
   const auto error_at = [&](double share) {
@@ -72,6 +74,7 @@ ErrorFigures error_figures(const Series& series) {
   figures.median = percentile(errors, 0.5);
   for (double& error : errors) error = std::abs(error);
   figures.mape = mean_of(errors);
+  figures.pair_p90 = percentile(sorted(std::move(errors)), 0.9);
   return figures;
 }
 

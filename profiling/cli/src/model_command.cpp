@@ -113,7 +113,7 @@ MeasurerFactory factory_of(const ModelArguments& arguments, const Devices& devic
           "-DDOOLY_PROFILING=ON; see docs/profiling.md");
     throw UsageError("--device: " + cli::refused_word("unknown device", device, names));
   }
-  return found->second({arguments.kernels ? kernel_folder(*arguments.kernels, device) : "", request.backends.front()});
+  return found->second({kernels_of(arguments.kernels, device, request.backends), request.backends.front()});
 }
 
 /// All operations of the demands, each once, in order of first need; what is measured is looked up by the sweep.
@@ -173,7 +173,8 @@ cli::Command model_command(const Devices& devices) {
       {"--tp", "SIZES", "tensor parallel sizes, with commas (default 1)", &arguments->tp},
       {"--dtype", "TYPE", "of activations", &arguments->dtype, {"auto", "bfloat16", "float16", "float32"}},
       {"--device", "NAME", "cuda (default) or cpu", &arguments->device},
-      {"--kernels", "DIR", "folder of the engine's kernel libraries (default: LibTorch's kernels)",
+      {"--kernels", "DIR",
+       "folder of the engine's kernel libraries (default: $DOOLY_VLLM_KERNELS); --backend torch needs none",
        &arguments->kernels},
       {"--store", "DIR", "the store to fill; it is made if it is not there", &arguments->store},
       {"--out", "FILE", "a portable file instead, FILE.jsonl.zst", &arguments->out},
@@ -192,7 +193,7 @@ cli::Command model_command(const Devices& devices) {
       {"--point-timeout", "TIME", "for one point, then it counts as failed (default 120s)", &arguments->point_timeout},
       {"--dry-run", "", "measure nothing: who needs which signatures, and what is there", &arguments->dry_run}};
   command.examples = {
-      "dooly profile model meta-llama/Llama-3.1-8B --store h200",
+      "dooly profile model meta-llama/Llama-3.1-8B --store h200 --kernels DIR",
       "dooly profile model models/*/config.json --backend fa3,flashinfer --tp 1,2,4 --dry-run",
       "dooly profile model ./config.json --device cpu --backend torch --out cpu.jsonl.zst --budget 60s"};
   command.action = [arguments, devices](Terminal& terminal) { return run(*arguments, devices, terminal); };

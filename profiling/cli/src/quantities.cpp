@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdlib>
 
 namespace dooly::profiling {
 namespace {
@@ -81,6 +82,25 @@ std::string kernel_folder(const std::string& text, std::string_view device) {
   if (!std::filesystem::is_directory(text, ignored))
     throw cli::UsageError(fmt::format("--kernels: no such folder, got '{}'", text));
   return text;
+}
+
+std::string kernels_of(const std::optional<std::string>& asked, std::string_view device,
+                       const std::vector<std::string>& backends) {
+  if (asked) return kernel_folder(*asked, device);
+  if (device != "cpu" && device != "cuda") return {};
+  const auto other =
+      std::find_if(backends.begin(), backends.end(), [](const std::string& each) { return each != "torch"; });
+  if (other == backends.end()) return {};
+  if (device == "cpu")
+    throw cli::UsageError(fmt::format(
+        "--backend: on a processor LibTorch's own kernels alone run, so --backend torch, got '{}'", *other));
+  if (const char* set = std::getenv("DOOLY_VLLM_KERNELS"); set != nullptr && *set != 0)
+    return kernel_folder(set, device);
+  throw cli::UsageError(
+      fmt::format("--kernels: needed for the kernels of --backend {}: the folder of the engine's libraries "
+                  "(scripts/vllm-kernels fetches them; $DOOLY_VLLM_KERNELS may name it); --backend torch measures "
+                  "LibTorch's own",
+                  *other));
 }
 
 }  // namespace dooly::profiling

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,5 +22,9 @@ std::vector<std::string> list_of(std::string_view option, const std::string& tex
 std::filesystem::path portable_name(std::string_view option, const std::string& text);
 /// The folder of the engine's kernel libraries: it must be there, and `device` (that of --device) one that runs them.
 std::string kernel_folder(const std::string& text, std::string_view device);
+/// The folder for a sweep of these back ends: as asked, else $DOOLY_VLLM_KERNELS; empty if all of them are `torch`.
+/// Throws where a back end's kernels could not be measured.
+std::string kernels_of(const std::optional<std::string>& asked, std::string_view device,
+                       const std::vector<std::string>& backends);
 
 }  // namespace dooly::profiling
