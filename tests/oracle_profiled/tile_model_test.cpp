@@ -122,6 +122,16 @@ TEST(TileModel, BeyondTheWindowAnotherKernelRuns) {
   }
 }
 
+TEST(TileModel, BeyondAWindowThatNoSampleWentBeyondNothingGetsFaster) {
+  constexpr std::uint32_t kWindow = 8192;  // the longest context of the samples
+  const AttentionModel model(decodes_of(kWindow), work_of(kWindow), kLimits);
+  for (const std::uint64_t beyond : {8193, 8320, 20000, 60000}) {
+    const double wanted = law(two_lengths(150, 100, 70, kWindow), kWindow);
+    EXPECT_NEAR(model.decode_seconds(uneven_shape(150, 99, 70, beyond - 1)) / wanted, 1, 0.05) << beyond;
+    EXPECT_NEAR(model.decode_seconds(test::decodes(64, beyond - 1)) / law({64, kWindow}, kWindow), 1, 0.01) << beyond;
+  }
+}
+
 TEST(TileModel, AChunkAndDecodesAreOneLaunch) {
   std::vector<Sample> samples = decodes_of();
   for (const std::uint64_t q : {64, 128, 192, 320, 448, 832, 1088, 2112})

@@ -49,6 +49,23 @@ TEST(PortableSink, TwoAtOnceAreRefused) {
   EXPECT_NO_THROW(PortableSink(scratch / "f"));
 }
 
+TEST(PortableSink, OverADamagedFileLeavesOnlyWhatWasSaved) {
+  const Scratch scratch;
+  std::ofstream(scratch / "f") << "no store";
+  EXPECT_THROW(PortableSink(scratch / "f"), StoreError);
+  EXPECT_FALSE(std::filesystem::exists(scratch / "f.partial"));
+  std::filesystem::remove(scratch / "f");
+  {
+    PortableSink sink(scratch / "f");
+    sink.environment(test_environment());
+  }
+  std::ofstream(scratch / "f") << "no store";
+  const std::string saved = text_of(scratch / "f.partial");
+  EXPECT_FALSE(saved.empty());
+  EXPECT_THROW(PortableSink(scratch / "f"), StoreError);
+  EXPECT_EQ(text_of(scratch / "f.partial"), saved);
+}
+
 TEST(PortableSink, ShowsWhatIsThereOfItsEnvironment) {
   const Scratch scratch;
   {

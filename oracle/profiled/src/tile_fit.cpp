@@ -38,14 +38,18 @@ void TileFit::fit(const std::optional<FlashTiles>& tiles, Part part, const std::
   if (!tiles || points.size() < 2 * fitted_terms.size()) return;
   tiles_ = *tiles;
   weights_ = {};
+  most_attended_ = std::numeric_limits<double>::infinity();
+  bool is_window_seen = false;
   std::vector<double> features, targets;
   for (const Point& point : points) {
     const Tiles::Terms terms = tiles_.terms(point.launch);
+    is_window_seen = is_window_seen || terms[Tiles::kWindow] > 0;
     for (const Tiles::Term term : fitted_terms) features.push_back(terms[term]);
     targets.push_back(point.seconds);
   }
   const std::vector<double> weights = fit_non_negative(features, targets);
   for (std::size_t i = 0; i < fitted_terms.size(); ++i) weights_[fitted_terms[i]] = weights[i];
+  if (tiles_.window() > 0 && !is_window_seen) most_attended_ = tiles_.window();
   double squares = 0;
   for (const Point& point : points) {
     const double off = seconds(point.launch) / point.seconds - 1;

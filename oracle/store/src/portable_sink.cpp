@@ -23,11 +23,14 @@ class PortableSink::Impl {
         partial_path_(path.string() + ".partial"),
         sync_(sync),
         partial_(open_alone(partial_path_)) {
-    if (std::filesystem::exists(path_)) {
-      PortableReader reader(path_);
-      for (Record record; reader.next(record);) records_.put(record);
+    try {
+      take_finished();
+      take_partial();
+    } catch (...) {  // nothing is left behind, but for what a run before has saved
+      std::error_code ignored;
+      if (std::filesystem::file_size(partial_path_, ignored) == 0) std::filesystem::remove(partial_path_, ignored);
+      throw;
     }
-    take_partial();
   }
 
   void environment(const oracle::Environment& environment) {
@@ -79,6 +82,12 @@ class PortableSink::Impl {
   }
 
  private:
+  void take_finished() {
+    if (!std::filesystem::exists(path_)) return;
+    PortableReader reader(path_);
+    for (Record record; reader.next(record);) records_.put(record);
+  }
+
   /// Lines of a run that did not finish; the last one may be torn.
   void take_partial() {
     std::ifstream file(partial_path_, std::ios::binary);

@@ -52,6 +52,9 @@ class FlashTiles {
   /// Decodes that fill so many waves of multiprocessors, if none is split: one more is a wave more.
   double decodes_in(double waves) const { return waves * multiprocessors_ / kv_heads_; }
 
+  /// Tokens; 0: none.
+  double window() const { return window_; }
+
   /// Keys and values that one block holds.
   static constexpr double kBlockTokens = 128;
 

@@ -2,6 +2,8 @@
 
 #include "oracle_profiled/flash_tiles.hpp"
 
+#include <algorithm>
+#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
@@ -24,7 +26,9 @@ class TileFit {
   bool is_fitted() const { return is_fitted_; }
   /// Root of the mean squared relative error over the points of the fit.
   double error() const { return error_; }
-  double seconds(const FlashTiles::Launch& launch) const {
+  double seconds(FlashTiles::Launch launch) const {
+    launch.attended = std::min(launch.attended, most_attended_);
+    launch.long_attended = std::min(launch.long_attended, most_attended_);
     const FlashTiles::Terms terms = tiles_.terms(launch);
     double sum = 0;
     for (std::size_t i = 0; i < terms.size(); ++i) sum += weights_[i] * terms[i];
@@ -34,6 +38,9 @@ class TileFit {
  private:
   FlashTiles tiles_;
   FlashTiles::Terms weights_{};
+  /// Decodes beyond a window take what those that fill it take, where no point of the fit went beyond: what the kernel
+  /// of windows costs would be unknown.
+  double most_attended_ = std::numeric_limits<double>::infinity();
   bool is_fitted_ = false;
   double error_ = 0;
 };
