@@ -309,8 +309,8 @@ double AttentionModel::prefill_slowdown(const PrefillSurface::Batch& batch) cons
   return std::max(computing * (1 + prefill_slowdown_), reading) / std::max(computing, reading) - 1;
 }
 
-/// Decodes beside chunks where one launch is fitted by its tiles: its parts are asked only for the clock, so equal
-/// decodes and what is left do for them. False where the samples do not reach: the parts say how far off that is.
+/// Decodes beside chunks where one launch is fitted by its tiles: its parts are asked only for the clock, so the
+/// decodes alone and what is left do for them. False where the samples do not reach: the parts say how far off that is.
 bool AttentionModel::at_by_tiles(const BatchShape& shape, const PrefillSurface::Batch& batch, Result& result) const {
   const DecodeMean mean = mean_of(shape);
   if (!(mean.longest > 0)) return false;
@@ -318,7 +318,7 @@ bool AttentionModel::at_by_tiles(const BatchShape& shape, const PrefillSurface::
   const MixedSurface::Point point = mixed_point(batch, mean, 0, even);
   if (!mixed_.covers(point.where)) return false;
   result.seconds = mixed_.seconds(point);
-  result.decode_seconds = std::min(even, result.seconds);
+  result.decode_seconds = std::min(uneven_seconds(even, mean), result.seconds);
   const double slower =
       decode_slower_.empty() ? decode_slowdown_ : decode_slower_.factor(mean.decodes, mean.attended) - 1;
   result.clock_seconds =
