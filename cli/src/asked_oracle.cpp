@@ -6,6 +6,8 @@
 #include "oracle/oracle_error.hpp"
 #include "oracle/text_file.hpp"
 #include "oracle_store/signature_store.hpp"
+#include "scenarios/find_store.hpp"
+#include "sim/deployment.hpp"
 #include "sim/profile_store.hpp"
 
 #include <algorithm>
@@ -23,6 +25,21 @@ std::uint32_t whole(const char* option, const std::optional<std::string>& text, 
   if (error != std::errc{} || stop != end || value == 0)
     throw UsageError(std::string(option) + ": must be a whole number of at least 1, got '" + *text + "'");
   return value;
+}
+
+/// What --store names: as in scenarios a directory, a file, or the files of a shipped store by their name's beginning.
+std::vector<std::filesystem::path> store_paths(const std::vector<std::string>& stores) {
+  std::vector<std::filesystem::path> paths;
+  const scenario::Names names = sim::known_names();
+  for (const std::string& store : stores) {
+    try {
+      const auto found = scenario::find_store(store, std::filesystem::path(".") / store, names.store_directories);
+      paths.insert(paths.end(), found.begin(), found.end());
+    } catch (const std::string& what) {
+      throw UsageError("--store: " + what + ", got '" + store + "'");
+    }
+  }
+  return paths;
 }
 
 /// A file, or a plan that one of the stores holds.
@@ -68,7 +85,7 @@ const oracle::Gpu& gpu_of(const std::optional<std::string>& asked, const std::ve
 
 std::vector<OptionSpec> OracleArguments::options() {
   return {{"--plan", "P", "a step plan: a file of dooly plan --out, or the name of one in the store", &plan},
-          {"--store", "S", "a store directory or a .jsonl.zst; several are merged", &stores},
+          {"--store", "S", "a store directory, a .jsonl.zst or a shipped one's name; several are merged", &stores},
           {"--gpu", "NAME", "which device (default: the store's only one)", &gpu},
           {"--environment", "TEXT", "only environments whose id or description holds this", &environment},
           {"--platform", "NAME", "host times and clock (default: those of the GPU)", &platform},
@@ -80,8 +97,9 @@ std::vector<OptionSpec> OracleArguments::options() {
 
 std::unique_ptr<oracle::ProfiledOracle> OracleArguments::make() const {
   if (!plan) throw UsageError("--plan: needed, which operators a step has");
-  if (stores.empty()) throw UsageError("--store: needed, where the measured latencies lie");
-  const std::vector<std::filesystem::path> paths(stores.begin(), stores.end());
+  if (stores.empty())
+    throw UsageError("--store: needed, where the measured latencies lie: a directory, a file, or a name as h200");
+  const std::vector<std::filesystem::path> paths = store_paths(stores);
   try {
     const oracle::StepPlan step = plan_of(*plan, paths);
     const oracle::Gpu& device = gpu_of(gpu, paths, environment.value_or(""));

@@ -68,6 +68,8 @@ bool is_shipped_model(std::string_view name) { return lookup(name) != nullptr; }
 
 ModelConfig find_model(std::string_view name) {
   if (const ShippedModel* model = lookup(name)) return parse_model(model->config, model->name);
+  if (name.ends_with(".json") || name.starts_with('.') || name.starts_with('/'))
+    throw OracleError(fmt::format("{}: no such file; a model is a shipped name or a path to a config.json", name));
   throw OracleError(fmt::format("unknown model '{}'; nearest of {} shipped ones: {}; or give a path to a config.json",
                                 name, kModels.size(), nearest_names(name)));
 }

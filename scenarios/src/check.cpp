@@ -1,8 +1,8 @@
 #include "check.hpp"
 
-#include "find_store.hpp"
-
 #include "quantity.hpp"
+
+#include "scenarios/find_store.hpp"
 
 #include <algorithm>
 #include <set>

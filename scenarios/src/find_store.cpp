@@ -1,4 +1,4 @@
-#include "find_store.hpp"
+#include "scenarios/find_store.hpp"
 
 #include <cstdlib>
 #include <map>

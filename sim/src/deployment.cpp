@@ -231,6 +231,24 @@ std::unique_ptr<oracle::LatencyOracle> make_pool_oracle(const scenario::Scenario
   return oracle::make_oracle("roofline", parameters);
 }
 
+/// Sources of device times in words, the first to answer first.
+std::string device_times(const scenario::Scenario& scenario) {
+  std::string text;
+  for (const scenario::OracleSpec& each : scenario.oracles) {
+    if (!text.empty()) text += ", else ";
+    if (const auto* profiled = std::get_if<scenario::ProfiledOracleSpec>(&each)) {
+      const std::filesystem::path store = profiled->store;
+      text += fmt::format("store '{}'", (store.has_filename() ? store : store.parent_path()).filename().string());
+    } else if (const auto* plugin = std::get_if<scenario::PluginOracleSpec>(&each)) {
+      text += fmt::format("plug-in '{}'", plugin->oracle);
+    } else {
+      text += std::holds_alternative<scenario::FixedOracleSpec>(each) ? "fixed costs" : "the roofline";
+    }
+    if (!std::holds_alternative<scenario::ProfiledOracleSpec>(each)) break;  // these answer all that they are asked
+  }
+  return text;
+}
+
 /// The sum behind the KV blocks; with given blocks only that the weights fit.
 std::optional<oracle::MemoryPlan> plan_pool_memory(const scenario::Pool& spec, const PoolDeployment& pool,
                                                    const oracle::MemorySettings& settings) {
@@ -305,6 +323,7 @@ PoolDeployment build_pool(const scenario::Scenario& scenario, const scenario::Po
   const double own_link = pool.gpu->has_nvlink ? pool.gpu->link_bandwidth : 0;
   pool.nvlink_bytes_per_s = group.nvlink_bytes_per_s.value_or(own_link);
   pool.oracle = make_pool_oracle(scenario, spec, pool, formats, link_between_ranks(scenario.cluster, group, pool));
+  pool.device_times = device_times(scenario);
   return pool;
 }
 

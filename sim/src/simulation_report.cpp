@@ -49,6 +49,9 @@ results::RunTotals Simulation::Impl::totals(const RunOutcome& outcome) {
     out.name = pool.name;
     out.role = pool.role == Role::kMixed ? "mixed" : pool.role == Role::kPrefill ? "prefill" : "decode";
     out.host = pool.platform.name;
+    out.gpu = pool.gpu->name;
+    out.model = pool.model.name;
+    out.device = pool.device_times;
     out.gpus_per_replica = pool.tensor_parallel;
     out.kv_blocks = pool.engine.num_blocks - 1;
     for (std::uint32_t r = 0; r < pool.replicas; ++r)

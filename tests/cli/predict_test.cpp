@@ -137,6 +137,19 @@ TEST_F(Predict, ShowsTimesByPartAndWhereTheyCameFrom) {
   EXPECT_GT(answer["provenance"]["measured"].get<double>(), 0.5);
 }
 
+TEST_F(Predict, FindsStoresByTheBeginningOfTheirNames) {
+  const ProcessResult whole =
+      dooly({"predict", "--plan", scratch_.name("plan.json"), "--store", store_, "--batch", "1x1@1024"});
+  const ProcessResult named =
+      dooly({"predict", "--plan", scratch_.name("plan.json"), "--store", scratch_.name("min"), "--batch", "1x1@1024"});
+  EXPECT_EQ(named.code, 0) << named.err;
+  EXPECT_EQ(named.out, whole.out);
+  const ProcessResult none =
+      dooly({"predict", "--plan", scratch_.name("plan.json"), "--store", "no-such", "--batch", "1x1@1024"});
+  EXPECT_EQ(none.code, 2);
+  EXPECT_NE(none.err.find("--store: no such store"), std::string::npos) << none.err;
+}
+
 TEST_F(Predict, RefusesWhatNobodyAnswersIfTheRooflineMayNot) {
   const ProcessResult result = dooly(
       {"predict", "--plan", scratch_.name("plan.json"), "--store", store_, "--batch", "1x1@1024", "--no-roofline"});

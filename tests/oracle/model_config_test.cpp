@@ -69,6 +69,18 @@ TEST(ShippedModels, MetaPrefixHfSuffixAndCaseAreOptional) {
   EXPECT_EQ(find_model("meta-llama/Llama-2-7b").name, "meta-llama/Llama-2-7b-hf");
 }
 
+TEST(ShippedModels, AMissingFileIsNotAnUnknownName) {
+  for (const char* path : {"./config.json", "llama/conf.json", "/none/llama"}) {
+    try {
+      find_model(path);
+      FAIL() << path;
+    } catch (const OracleError& error) {
+      EXPECT_NE(std::string(error.what()).find(std::string(path) + ": no such file"), std::string::npos)
+          << error.what();
+    }
+  }
+}
+
 TEST(ShippedModels, UnknownNameListsTheNearest) {
   try {
     find_model("meta-llama/Llama-3.1-9B");

@@ -102,6 +102,23 @@ TEST(StoreProcesses, AKilledWriterLosesAtMostThePointInFlight) {
               static_cast<unsigned long long>(advanced));
 }
 
+TEST(StoreProcesses, AWriterThatIsKilledWhileItOpensDamagesNothing) {
+  const Scratch scratch;
+  const std::filesystem::path path = scratch / "store", output = scratch / "output";
+  std::mt19937_64 random(12);
+  const int kills = setting("DOOLY_STORE_KILLS", 20);
+  for (int i = 1; i <= kills; ++i) {
+    const auto points = static_cast<std::uint64_t>(i);
+    ASSERT_EQ(Process("sweep", path, points, output).wait(), 0) << "ends, so the store is sealed";
+    const Process writer("sweep", path, 1'000'000, output);
+    std::this_thread::sleep_for(std::chrono::microseconds(random() % 40'000));
+    writer.kill();
+    ASSERT_EQ(writer.wait(), -1);
+    const std::vector<Damage> damages = SignatureStore::verify(path);
+    ASSERT_TRUE(damages.empty()) << i << ": " << damages.front().record << ": " << damages.front().what;
+  }
+}
+
 TEST(StoreProcesses, ReadersWorkBesideAWriter) {
   const Scratch scratch;
   const std::filesystem::path path = scratch / "store";

@@ -114,6 +114,24 @@ TEST_F(Rows, ANearSignatureSavesPoints) {
   EXPECT_LE(held_out(norm(7168), warm, settings.limits).p90, 0.03);
 }
 
+TEST_F(Rows, ASweepThatWasCutShortGoesOnToBothEnds) {
+  const auto first = refine(linear(4096, 6144));
+  const Operation near = linear(4096, 6144), operation = linear(5120, 10240);
+  const auto refiner = make_refiner(operation, oracle::find_gpu("H200"), settings, &near, &first);
+  std::vector<oracle::Sample> samples;
+  for (int round = 0; round < 200; ++round) {
+    const Round next = refiner->next(samples);
+    if (next.probes.empty()) break;
+    const std::size_t measured = round == 0 ? 5 : next.probes.size();  // the budget ends in the first round
+    for (std::size_t i = 0; i < measured; ++i)
+      samples.push_back(device.measure(operation.key, next.probes[i].point, next.probes[i].regime));
+  }
+  std::set<std::uint64_t> rows;
+  for (const oracle::Sample& sample : samples) rows.insert(sample.point[0]);
+  EXPECT_EQ(*rows.begin(), 1u);
+  EXPECT_EQ(*rows.rbegin(), settings.limits.max_batched_tokens);
+}
+
 TEST_F(Rows, SizesThatRanOutOfMemoryAreNotAskedForAgain) {
   const auto refiner = make_refiner(linear(4096, 4096), oracle::find_gpu("H200"), settings);
   std::vector<oracle::Sample> samples;

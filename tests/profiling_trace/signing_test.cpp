@@ -2,8 +2,10 @@
 
 #include "profiling_kernels/profiling_error.hpp"
 #include "profiling_trace/trace_model.hpp"
+#include "test_support/key_list.hpp"
 #include "test_support/test_data.hpp"
 
+#include "oracle/model_table.hpp"
 #include "oracle/step_plan.hpp"
 
 #include <fmt/format.h>
@@ -36,26 +38,30 @@ Counts planned(const oracle::ModelConfig& config, const ModelCase& model) {
   return counts;
 }
 
+Counts traced(const ModelFile& file, const ModelCase& model) {
+  const auto kernels = make_torch_kernels();
+  TraceSettings settings;
+  settings.tensor_parallel = model.ranks;
+  settings.batch = mixed_batch();
+  const Trace trace = trace_model(file.config, file.numbers, *kernels, settings);
+  EXPECT_EQ(unlabelled_dims(trace), std::vector<std::string>());
+
+  const SignedTrace found = sign(trace, plan_families(file.config, model.backend, model.ranks));
+  Counts counts;
+  for (const SignedOperation& operation : found.operations) {
+    ++counts[operation.signature.hex() + " " + oracle::canonical_json(operation.key)];
+  }
+  EXPECT_EQ(found.unsigned_, std::vector<std::size_t>());
+  return counts;
+}
+
 class EveryModel : public ::testing::TestWithParam<ModelCase> {};
 
 TEST_P(EveryModel, TracedKeysAreThePlansByteForByte) {
   const auto path = test::data_path(std::filesystem::path("data/models") / GetParam().folder / "config.json");
   if (!std::filesystem::exists(path)) GTEST_SKIP() << "missing " << path;
   const ModelFile file = load_model(path);
-  const auto kernels = make_torch_kernels();
-  TraceSettings settings;
-  settings.tensor_parallel = GetParam().ranks;
-  settings.batch = mixed_batch();
-  const Trace trace = trace_model(file.config, file.numbers, *kernels, settings);
-  EXPECT_EQ(unlabelled_dims(trace), std::vector<std::string>());
-
-  const SignedTrace found = sign(trace, plan_families(file.config, GetParam().backend, GetParam().ranks));
-  Counts counts;
-  for (const SignedOperation& operation : found.operations) {
-    ++counts[operation.signature.hex() + " " + oracle::canonical_json(operation.key)];
-  }
-  EXPECT_EQ(counts, planned(file.config, GetParam()));
-  EXPECT_EQ(found.unsigned_, std::vector<std::size_t>());
+  EXPECT_EQ(traced(file, GetParam()), planned(file.config, GetParam()));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -75,6 +81,15 @@ INSTANTIATE_TEST_SUITE_P(
       for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
       return name;
     });
+
+/// tests/keys: the plan and an imported table are held against the same list.
+TEST(ListedKeys, AreThoseOfATracedPass) {
+  Counts listed;
+  for (const test::ListedKey& key : test::listed_keys("llama-3.1-8b-tp1-fa3.txt"))
+    listed[key.signature + " " + key.key] = key.count;
+  EXPECT_EQ(listed.size(), 13U);
+  EXPECT_EQ(traced({oracle::find_model("meta-llama/Llama-3.1-8B"), {}}, {"Llama-3.1-8B", 1, "fa3"}), listed);
+}
 
 }  // namespace
 }  // namespace dooly::profiling

@@ -149,6 +149,19 @@ time        4 s simulated in 2 ms (2,000x, 1,500 requests/s, 5,000 iterations/s)
 )");
 }
 
+TEST(TerminalSummary, NamesGpuModelAndWhoseTimes) {
+  Summary summary = small_run();
+  PoolTotals& pool = summary.run.pools.front();
+  pool.gpu = "H200-SXM", pool.model = "org/model", pool.device = "store 'h200', else the roofline";
+  pool.host = "h200-vm";
+  const std::string text = terminal_summary(summary, {}, false);
+  EXPECT_NE(text.find("1 x 2 H200-SXM, seed 7\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("main: 1 replica of org/model, busy 50 %"), std::string::npos) << text;
+  EXPECT_NE(text.find("device times of store 'h200', else the roofline; host times of platform 'h200-vm'\n"),
+            std::string::npos)
+      << text;
+}
+
 TEST(TerminalSummary, ColoursOnlyWhereAsked) {
   EXPECT_EQ(terminal_summary(small_run(), {}, false).find('\x1b'), std::string::npos);
   EXPECT_NE(terminal_summary(small_run(), {}, true).find("\x1b[33m2 completed\x1b[0m"), std::string::npos);

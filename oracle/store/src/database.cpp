@@ -137,6 +137,10 @@ void Database::open(Mode mode) {
   families.emplace_back(rocksdb::kDefaultColumnFamilyName, shared);
   rocksdb::Status status;
   bool stood_still = false;
+  if (writable_) {
+    previous_seal_ = FileSeal::read(directory_);
+    FileSeal::set_aside(directory_);
+  }
   for (int attempt = 0; attempt < kAttempts && !stood_still; ++attempt) {
     if (attempt > 0) std::this_thread::sleep_for(std::chrono::milliseconds(attempt));
     release();
@@ -147,19 +151,19 @@ void Database::open(Mode mode) {
     db_.reset(db);
     stood_still = writable_ || (status.ok() ? manifest_state(directory_) == before : FileSeal::is_there(directory_));
   }
+  const auto says = [&](const char* what) { return status.ToString().find(what) != std::string::npos; };
+  const bool is_refused = status.IsIOError() && says("open a file for lock");
+  const bool is_locked = status.IsIOError() && !is_refused && says("lock");
+  if (writable_ && !status.ok() && !is_locked) FileSeal::put_back(directory_);
   if (status.ok() && !stood_still) throw StoreError(directory_.string() + ": a writer keeps changing it: try again");
-  if (status.IsIOError() && status.ToString().find("open a file for lock") != std::string::npos)
-    throw StoreError(directory_.string() + ": cannot be written: " + status.ToString());
-  if (status.IsIOError() && status.ToString().find("lock") != std::string::npos)
-    throw StoreError(directory_.string() + ": another process is writing to this store");
+  if (is_refused) throw StoreError(directory_.string() + ": cannot be written: " + status.ToString());
+  if (is_locked) throw StoreError(directory_.string() + ": another process is writing to this store");
   if (!writable_ && status.IsInvalidArgument() && is_half_made(directory_))
     throw StoreUnfinished(directory_.string() + kCutShort);
   if (status.IsInvalidArgument())
     throw StoreError(directory_.string() + ": is no store of dooly: " + status.ToString());
   check(status, "open");
-  if (!writable_) return;
-  previous_seal_ = FileSeal::read(directory_);
-  FileSeal::remove(directory_);
+  if (writable_) FileSeal::remove(directory_);
 }
 
 void Database::check_schema(Mode mode) {

@@ -14,7 +14,7 @@
 namespace dooly::store {
 namespace {
 
-constexpr const char* kName = "SEAL";
+constexpr const char *kName = "SEAL", *kAside = "SEAL.aside";
 
 /// Checksum of a file's pieces, chained; constant memory.
 std::uint64_t checksum_of(const std::filesystem::path& path) {
@@ -88,7 +88,19 @@ void FileSeal::write(const std::filesystem::path& directory) const {
 
 bool FileSeal::is_there(const std::filesystem::path& directory) { return std::filesystem::exists(directory / kName); }
 
-void FileSeal::remove(const std::filesystem::path& directory) { std::filesystem::remove(directory / kName); }
+void FileSeal::set_aside(const std::filesystem::path& directory) {
+  std::error_code ignored;  // where nothing can be written the writer will be told
+  std::filesystem::rename(directory / kName, directory / kAside, ignored);
+}
+
+void FileSeal::put_back(const std::filesystem::path& directory) {
+  std::error_code ignored;
+  std::filesystem::rename(directory / kAside, directory / kName, ignored);
+}
+
+void FileSeal::remove(const std::filesystem::path& directory) {
+  for (const char* name : {kAside, kName}) std::filesystem::remove(directory / name);
+}
 
 std::vector<Damage> FileSeal::check(const std::filesystem::path& directory) {
   if (!is_there(directory)) return {};

@@ -19,6 +19,9 @@ class FileSeal {
   /// Of the files as they are; table files that `previous` knows are not read again, as they never change.
   static FileSeal of(const std::filesystem::path& directory, const FileSeal& previous);
   void write(const std::filesystem::path& directory) const;
+  /// Takes it away before a writer's first change, which opening is; remove() when that is done, or put_back().
+  static void set_aside(const std::filesystem::path& directory);
+  static void put_back(const std::filesystem::path& directory);
   static void remove(const std::filesystem::path& directory);
   static bool is_there(const std::filesystem::path& directory);
 

@@ -127,8 +127,11 @@ bool RowRefiner::is_settled_by(const Prior& prior, Points::const_iterator low, P
 std::vector<std::uint64_t> RowRefiner::curve_rows(const Points& points, const std::optional<Prior>& prior,
                                                   Errors& errors) const {
   std::vector<std::uint64_t> missing;
-  if (points.size() < 3 || !prior) {
-    for (const std::uint64_t rows : start_rows(prior))
+  const std::vector<std::uint64_t> start = start_rows(prior);
+  // A sweep that was cut short went on with what it had: the ends are asked for until they are there.
+  const bool has_ends = points.contains(start.front()) && points.contains(start.back());
+  if (points.size() < 3 || !prior || !has_ends) {
+    for (const std::uint64_t rows : start)
       if (!points.contains(rows)) missing.push_back(rows);
   }
   for (const std::uint64_t rows : candidates_.always())

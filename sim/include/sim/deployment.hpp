@@ -39,6 +39,7 @@ struct PoolDeployment {
   std::uint64_t weight_bytes_per_gpu = 0;
   oracle::Platform platform;
   std::unique_ptr<oracle::LatencyOracle> oracle;
+  std::string device_times = {};  ///< in words, who answers: "store 'h200', else the roofline"
   schedulers::Component<sdk::PolicyEntry> policy;
   schedulers::Component<sdk::RouterEntry> router;
   std::uint32_t replicas = 1;

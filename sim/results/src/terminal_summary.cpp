@@ -159,18 +159,25 @@ void add_goodput(Page& page, const Summary& summary) {
     page.line("", fmt::format("and {} more classes", summary.classes.size() - kShown));
 }
 
+/// Whose times a pool was given.
+void add_sources(Page& page, const PoolTotals& pool) {
+  std::string text = pool.device.empty() ? "" : fmt::format("device times of {}", pool.device);
+  if (!pool.host.empty()) text += fmt::format("{}host times of platform '{}'", text.empty() ? "" : "; ", pool.host);
+  if (!text.empty()) page.line("", text);
+}
+
 void add_pools(Page& page, const RunTotals& run) {
   for (const PoolTotals& pool : run.pools) {
     const PoolFigures load = pool_figures(pool.replicas, pool.kv_blocks, run.simulated_s);
     const std::size_t replicas = pool.replicas.size();
-    page.line("pool", fmt::format("{}: {}, busy {}, {} (on average {} requests, {} tokens)", pool.name,
-                                  counted(replicas, "replica"), percent(1 - load.idle_share),
-                                  counted(load.iterations, "iteration"), compact(load.mean_requests),
-                                  compact(load.mean_tokens)));
+    page.line("pool", fmt::format("{}: {}{}, busy {}, {} (on average {} requests, {} tokens)", pool.name,
+                                  counted(replicas, "replica"), pool.model.empty() ? "" : " of " + pool.model,
+                                  percent(1 - load.idle_share), counted(load.iterations, "iteration"),
+                                  compact(load.mean_requests), compact(load.mean_tokens)));
     page.line("", fmt::format("KV use mean {}, peak {} of {} blocks; prefix hits {}; {}", percent(load.kv_mean_share),
                               percent(load.kv_peak_share), compact(pool.kv_blocks), percent(load.prefix_hit_share),
                               counted(load.preemptions, "preemption")));
-    if (!pool.host.empty()) page.line("", fmt::format("host times of platform '{}'", pool.host));
+    add_sources(page, pool);
   }
   if (run.network.flows == 0) return;
   page.line("network",
@@ -253,8 +260,9 @@ std::string terminal_summary(const Summary& summary, const Timing& timing, bool 
   const RunTotals& run = summary.run;
   std::string what;
   for (const PoolTotals& pool : run.pools) {
-    what += fmt::format("{}{} x {} GPU{}", what.empty() ? "" : " + ", pool.replicas.size(), pool.gpus_per_replica,
-                        run.pools.size() > 1 ? fmt::format(" ({})", pool.name) : "");
+    what +=
+        fmt::format("{}{} x {} {}{}", what.empty() ? "" : " + ", pool.replicas.size(), pool.gpus_per_replica,
+                    pool.gpu.empty() ? "GPU" : pool.gpu, run.pools.size() > 1 ? fmt::format(" ({})", pool.name) : "");
   }
   page.line(run.scenario.name.empty() ? "run" : run.scenario.name,
             fmt::format("  {}, seed {}", what, run.scenario.seed));

@@ -36,7 +36,10 @@ struct PoolTotals {
   std::uint64_t gpus_per_replica = 1;
   std::uint64_t kv_blocks = 0;        ///< usable ones of one replica
   std::vector<replica::ReplicaStats> replicas;
-  std::string host = {};  ///< platform whose host times were used; empty: none
+  std::string host = {};    ///< platform whose host times were used; empty: none
+  std::string gpu = {};     ///< kind of GPU; empty: not known
+  std::string model = {};   ///< name of the model; empty: not known
+  std::string device = {};  ///< whose device times were used, in words: "store 'h200', else the roofline"; may be empty
 };
 
 struct NetworkTotals {
