@@ -124,6 +124,23 @@ TEST(Usage, VerbsOfLaterVersionsSaySoWhateverFollows) {
   }
 }
 
+TEST(Usage, ProfileCommWithoutAGpuSaysSoAndWhatWasTried) {
+  if (std::filesystem::exists("/dev/nvidiactl")) GTEST_SKIP() << "this machine has an NVIDIA driver";
+  const Scratch scratch;
+  const std::string file = scratch.name("comm.jsonl.zst");
+  const ProcessResult result = dooly({"profile", "comm", "--out", file});
+  EXPECT_EQ(result.code, 3);
+  EXPECT_EQ(result.out, "");
+  EXPECT_TRUE(
+      result.err.starts_with("no GPU on this machine: NVIDIA's driver is missing (libnvidia-ml.so.1 cannot be "
+                             "loaded)"))
+      << result.err;
+  EXPECT_TRUE(result.err.find("; cudaGetDeviceCount: ") != std::string::npos ||
+              result.err.find("; libcudart.so.13 is not found; ") != std::string::npos)
+      << result.err;
+  EXPECT_FALSE(std::filesystem::exists(file));
+}
+
 TEST(Usage, ProfileStartsTheProgramBesideIt) {
   const ProcessResult help = dooly({"profile", "--help"});
   EXPECT_EQ(help.code, 0);

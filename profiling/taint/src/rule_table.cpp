@@ -25,9 +25,14 @@ const std::vector<RuleRow>& rows() {
        kSource},
       {"empty_like zeros_like ones_like full_like rand_like randn_like randint_like", "like an argument",
        rules::like_argument, "self", kPreserving},
-      {"arange linspace range", "counted", rules::counted},
-      {"scalar_tensor dot vdot equal", "scalar", rules::scalar},
-      {"nonzero masked_select unique _unique2 bincount nonzero_static", "data-dependent", rules::data_dependent},
+      {"normal.float_float", "requested sizes", rules::requested_sizes, {}, kSource},
+      {"linspace", "requested sizes", rules::requested_sizes, "steps", kSource},
+      {"arange", "counted", rules::counted},
+      {"range", "counted", rules::counted, "with its end"},
+      {"scalar_tensor dot vdot equal bucketize.Scalar searchsorted.Scalar", "scalar", rules::scalar},
+      {"masked_select bincount where.", "data-dependent", rules::data_dependent},  // `where` of a condition alone
+      {"nonzero nonzero_static", "nonzero", rules::nonzero},
+      {"_unique _unique2 unique_dim unique_consecutive", "unique", rules::unique},
       // Shape
       {"view.dtype", "view as another type", rules::view_dtype},
       {"view reshape _unsafe_view _reshape_alias flatten unflatten ravel", "merge and split", rules::view},
@@ -54,7 +59,8 @@ const std::vector<RuleRow>& rows() {
       {"cat concat concatenate", "cat", rules::cat},
       {"stack", "stack", rules::stack},
       // Index
-      {"gather take_along_dim", "like an argument", rules::like_argument, "index|indices"},
+      {"gather", "like an argument", rules::like_argument, "index"},
+      {"take_along_dim", "take_along_dim", rules::take_along},
       {"index_select", "index_select", rules::index_select},
       {"index", "index", rules::index},
       {"embedding", "embedding", rules::embedding},
@@ -62,25 +68,29 @@ const std::vector<RuleRow>& rows() {
       {"bucketize", "like an argument", rules::like_argument, "self"},
       {"searchsorted", "like an argument", rules::like_argument, "self"},
       {"sort argsort cumsum cumprod flip roll tril triu scatter scatter_add scatter_reduce index_put _index_put_impl "
-       "index_add index_copy index_fill masked_scatter softmax _softmax log_softmax _log_softmax copy fill zero normal "
-       "uniform random exponential contiguous clone detach alias lift_fresh to _to_copy type_as",
+       "index_add index_copy index_fill softmax _softmax log_softmax _log_softmax copy fill zero normal "
+       "normal_functional uniform random exponential contiguous clone detach alias lift_fresh to _to_copy type_as",
        "like an argument", rules::like_argument, "self", kPreserving},
       {"dropout layer_norm rms_norm group_norm", "like an argument", rules::like_argument, "input", kPreserving},
       // Compute
       {"linear", "linear", rules::linear},
-      {"matmul mm bmm addmm baddbmm mv addmv linalg_vecdot _scaled_mm", "matmul", rules::matmul},
+      {"matmul mm bmm addmm baddbmm mv addmv _scaled_mm", "matmul", rules::matmul},
+      {"linalg_vecdot", "vecdot", rules::vecdot},
+      {"outer", "outer", rules::outer},
       {"einsum", "einsum", rules::einsum},
       {"scaled_dot_product_attention _scaled_dot_product_attention_math", "attention", rules::attention, "query value"},
       {"native_layer_norm _fused_rms_norm", "normalised", rules::normalised},
       {"sum mean prod amax amin argmax argmin any all logsumexp norm linalg_vector_norm var std max.dim min.dim "
        "max min median",
        "reduction", rules::reduction},
-      {"max.other min.other add sub rsub mul div true_divide floor_divide fmod remainder pow maximum minimum fmax fmin "
+      {"masked_scatter", "broadcast", rules::elementwise, "self mask", kPreserving},
+      {"max.other min.other max.out min.out normal.Tensor_float normal.float_Tensor normal.Tensor_Tensor add sub rsub "
+       "mul div true_divide floor_divide fmod remainder pow maximum minimum fmax fmin "
        "where eq ne lt le gt ge logical_and logical_or logical_xor logical_not bitwise_and bitwise_or bitwise_xor "
        "bitwise_not bitwise_left_shift bitwise_right_shift __and__ __or__ __xor__ __lshift__ __rshift__ abs neg exp "
        "exp2 expm1 log log2 log1p sqrt rsqrt square reciprocal sin cos tan tanh sigmoid erf relu gelu silu mish "
        "leaky_relu elu softplus hardtanh relu6 hardswish clamp clamp_min clamp_max floor ceil round trunc sign isnan "
-       "isinf isfinite masked_fill lerp addcmul addcdiv outer_product nan_to_num atan2 threshold",
+       "isinf isfinite masked_fill lerp addcmul addcdiv nan_to_num atan2 threshold",
        "broadcast",
        rules::elementwise,
        {},

@@ -9,10 +9,12 @@ using Results = std::vector<Labels>;
 // Each is the `apply` of rows in rule_table.cpp, which says for which operators; `parameter` as told there.
 
 // rules_factory.cpp
-Results requested_sizes(const RuleCall& call);   ///< sizes of the argument "size"
+Results requested_sizes(const RuleCall& call);   ///< sizes of the argument "size", or `parameter`
 Results like_argument(const RuleCall& call);     ///< the dimensions of the argument `parameter`
-Results counted(const RuleCall& call);           ///< arange, linspace
+Results counted(const RuleCall& call);           ///< arange; `parameter` "with its end": range
 Results scalar(const RuleCall& call);            ///< no dimensions
+Results nonzero(const RuleCall& call);           ///< rows that the data know, a column for each dimension
+Results unique(const RuleCall& call);            ///< values, then where each element's is
 Results keep_written(const RuleCall& call);      ///< written arguments keep their dimensions
 Results data_dependent(const RuleCall& call);    ///< sizes that only the data know: unlabelled
 // rules_shape.cpp
@@ -42,14 +44,17 @@ Results declared_width(const RuleCall& call);    ///< "x symbol": rows of x, the
 Results half_last(const RuleCall& call);         ///< the last dimension of `parameter` halved
 // rules_index.cpp
 Results index_select(const RuleCall& call);
+Results take_along(const RuleCall& call);
 Results index(const RuleCall& call);
 Results embedding(const RuleCall& call);
 Results topk(const RuleCall& call);
 Results per_row(const RuleCall& call);  ///< "x count symbol": rows of tensor x, then the integer argument count
 // rules_compute.cpp
-Results elementwise(const RuleCall& call);  ///< all tensors broadcast
+Results elementwise(const RuleCall& call);  ///< all tensors broadcast, or those that `parameter` names
 Results linear(const RuleCall& call);
 Results matmul(const RuleCall& call);
+Results vecdot(const RuleCall& call);
+Results outer(const RuleCall& call);
 Results einsum(const RuleCall& call);
 Results attention(const RuleCall& call);  ///< "q v": q's dimensions, the last one v's
 Results flash_attention(const RuleCall& call);  ///< FlashAttention's fwd: the result, then what it needs for gradients

@@ -48,13 +48,25 @@ void contract(const RuleCall& call, const Operand& a, std::size_t i, const Opera
   (void)call.agree({{(*a.dims)[i].label, a.name}, {(*b.dims)[j].label, b.name}}, "the contracted dimension");
 }
 
+/// What is added to a product, or broadcast to it, must have its dimensions.
+void agree_with_bias(const RuleCall& call, const Dims& bias, Labels& labels) {
+  for (std::size_t i = 0; i < std::min(bias.size(), labels.size()); ++i) {
+    const Dim& own = bias[bias.size() - 1 - i];
+    const std::size_t at = labels.size() - 1 - i;
+    if (own.size != call.output().at(at).size) continue;
+    labels[at] = call.agree({{labels[at], "product"}, {own.label, "bias"}}, fmt::format("dimension {}", at));
+  }
+}
+
 }  // namespace
 
 Results elementwise(const RuleCall& call) {
-  Results results;
-  for (const TensorRecord& output : call.record().outputs) {
-    results.push_back(broadcast(call, operands_of(call), output.dims));
+  std::vector<Operand> operands = operands_of(call);
+  if (!call.parameter().empty()) {  // these alone
+    std::erase_if(operands, [&](const Operand& one) { return call.parameter().find(one.name) == std::string::npos; });
   }
+  Results results;
+  for (const TensorRecord& output : call.record().outputs) results.push_back(broadcast(call, operands, output.dims));
   return results;
 }
 
@@ -64,13 +76,15 @@ Results linear(const RuleCall& call) {
   Labels labels = labels_of(*x.dims);
   labels.pop_back();
   if (weight.dims->size() == 2) labels.push_back(weight.dims->front().label);
+  if (const TensorRecord* bias = call.find_tensor("bias")) agree_with_bias(call, bias->dims, labels);
   return {labels};
 }
 
 Results matmul(const RuleCall& call) {
-  const Operand a{"first", &call.tensor("batch1|mat1|self")},
+  const Operand a{"first", &call.tensor("batch1|mat1|mat|self")},
       b{"second", &call.tensor("batch2|mat2|vec2|other|tensor|vec")};
   const std::size_t rows = b.dims->size() < 2 ? 0 : b.dims->size() - 2;
+  if (a.dims->empty() || b.dims->empty()) call.fail("its rule multiplies no single numbers");
   contract(call, a, a.dims->size() - 1, b, rows);
   const std::size_t own = (a.dims->size() > 1 ? 1U : 0U) + (b.dims->size() > 1 ? 1U : 0U);
   Labels labels;
@@ -88,8 +102,28 @@ Results matmul(const RuleCall& call) {
   }
   if (a.dims->size() > 1) labels.push_back((*a.dims)[a.dims->size() - 2].label);
   if (b.dims->size() > 1) labels.push_back(b.dims->back().label);
+  if (call.has("batch1|mat1|mat")) agree_with_bias(call, call.tensor("self"), labels);
   return {labels};
 }
+
+Results vecdot(const RuleCall& call) {
+  const Operand x{"x", &call.tensor("x")}, y{"y", &call.tensor("y")};
+  const std::size_t rank = std::max(x.dims->size(), y.dims->size());
+  Labels labels;
+  for (std::size_t dim = 0; dim < rank; ++dim) {
+    std::vector<Candidate> candidates;
+    for (const Operand& operand : {x, y}) {
+      if (dim + operand.dims->size() < rank) continue;
+      const Dim& own = (*operand.dims)[dim + operand.dims->size() - rank];
+      candidates.push_back({own.label ? own.label : requested_label(own), operand.name});
+    }
+    labels.push_back(call.agree(candidates, fmt::format("dimension {} of the operands", dim)));
+  }
+  labels.erase(labels.begin() + static_cast<std::ptrdiff_t>(call.axis("dim", rank, -1)));
+  return {labels};
+}
+
+Results outer(const RuleCall& call) { return {{call.tensor("self").at(0).label, call.tensor("vec2").at(0).label}}; }
 
 Results einsum(const RuleCall& call) {
   std::string equation = call.text("equation");
@@ -122,7 +156,11 @@ Results attention(const RuleCall& call) {
   const std::size_t blank = names.find(' ');
   Labels labels = labels_of(call.tensor(names.substr(0, blank)));
   labels.back() = call.tensor(names.substr(blank + 1)).back().label;
-  return {labels};
+  if (call.record().outputs.size() == 1) return {labels};
+  Labels weights = labels;  // of each query for each key
+  const Dims& key = call.tensor("key");
+  weights.back() = key.at(key.size() - 2).label;
+  return {labels, weights};
 }
 
 Results flash_attention(const RuleCall& call) {
@@ -130,16 +168,14 @@ Results flash_attention(const RuleCall& call) {
   Results results;
   for (std::size_t i = 0; i < call.record().outputs.size(); ++i) {
     const Dims& result = call.output(i);
-    const auto is = [&](std::initializer_list<std::size_t> dims) {
-      return result.size() == dims.size() &&
-             std::equal(result.begin(), result.end(), dims.begin(),
-                        [&](const Dim& a, std::size_t b) { return a.size == q[b].size; });
-    };
     Labels& labels = results.emplace_back(result.size());
-    if (is({0, 1, 2})) {
+    if (call.record().output_names[i] == "q") {
       labels = labels_of(q);
-    } else if (is({1, 0})) {  // sums of exponentials by head and token
-      labels = {q[1].label, q[0].label};
+    } else if (i == 0 || call.record().output_names[i] == "out") {
+      labels = labels_of(q);
+      labels.back() = call.tensor("v").back().label;
+    } else if (i == 1 && result.size() == 2) {  // sums of exponentials by head and token
+      labels = {q.at(1).label, q[0].label};
     } else {  // work space of splits, whose number the kernel chooses, and empty ones: nobody reads them
       for (std::size_t dim = 0; dim < result.size(); ++dim) labels[dim] = Expression(result[dim].size);
     }
@@ -166,12 +202,12 @@ Results reduction(const RuleCall& call) {
 }
 
 Results normalised(const RuleCall& call) {
-  const Dims& input = call.tensor("input");
-  Results results;
-  for (const TensorRecord& output : call.record().outputs) {
-    Labels& labels = results.emplace_back(labels_of(input));
-    for (std::size_t i = 0; i < labels.size() && i < output.dims.size(); ++i)
-      if (output.dims[i].size == 1 && input[i].size != 1) labels[i] = Expression(1);
+  const Labels input = labels_of(call.tensor("input"));
+  const std::size_t normalised = call.integers("normalized_shape").size();
+  Results results{input};
+  for (std::size_t i = 1; i < call.record().outputs.size(); ++i) {
+    Labels& labels = results.emplace_back(input);
+    std::fill_n(labels.rbegin(), std::min(normalised, labels.size()), Expression(1));
   }
   return results;
 }

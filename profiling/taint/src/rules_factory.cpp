@@ -6,7 +6,8 @@ namespace dooly::profiling::rules {
 
 Results requested_sizes(const RuleCall& call) {
   Labels labels;
-  for (const Dim& size : call.integers("size")) labels.push_back(requested_label(size));
+  const std::string_view named = call.parameter();
+  for (const Dim& size : call.integers(named.empty() ? "size" : named)) labels.push_back(requested_label(size));
   return {labels};
 }
 
@@ -16,14 +17,18 @@ Results like_argument(const RuleCall& call) {
 }
 
 Results counted(const RuleCall& call) {
-  const Dim start = call.integer("start").value_or(Dim{0, Expression(0)});
-  const Dim step = call.integer("step").value_or(Dim{1, Expression(1)});
-  const auto end = call.integer("end");
-  const auto from = requested_label(start), by = requested_label(step);
-  if (!end || !from || !by || step.size < 1) return {{requested_label(call.output().at(0))}};
-  const auto to = requested_label(*end);
-  if (!to) return {{requested_label(call.output().at(0))}};
-  return {{Expression::ceil_div(*to - *from, *by)}};
+  // A bound that is no integer leaves the count without a label.
+  const auto given = [&](std::string_view name, std::int64_t none) {
+    return call.has(name) ? call.integer(name) : std::optional<Dim>({none, Expression(none)});
+  };
+  const auto start = given("start", 0), end = given("end", 0), step = given("step", 1);
+  if (!start || !end || !step || step->size == 0) return {Labels(1)};
+  const auto from = requested_label(*start), to = requested_label(*end);
+  if (!from || !to) return {Labels(1)};
+  Expression length = *to - *from, by = step->label.value_or(Expression(step->size));  // a literal step is meant so
+  if (step->size < 0) length = 0 - length, by = 0 - by;
+  const bool with_end = call.parameter() == "with its end";
+  return {{with_end ? Expression::floor_div(length, by) + 1 : Expression::ceil_div(length, by)}};
 }
 
 Results scalar(const RuleCall& call) { return Results(call.record().outputs.size()); }
@@ -40,10 +45,28 @@ Results keep_written(const RuleCall& call) {
 
 Results data_dependent(const RuleCall& call) {
   Results results;
-  for (const TensorRecord& output : call.record().outputs) {
-    Labels& labels = results.emplace_back(output.dims.size());
-    if (labels.size() == 2) labels[1] = Expression(output.dims[1].size);  // nonzero: one column a dimension
+  for (const TensorRecord& output : call.record().outputs) results.emplace_back(output.dims.size());
+  return results;
+}
+
+Results nonzero(const RuleCall& call) {
+  const auto rows = call.integer("size");  // nonzero_static
+  const auto columns = Expression(static_cast<std::int64_t>(call.tensor("self").size()));
+  return {{rows ? requested_label(*rows) : std::nullopt, columns}};
+}
+
+Results unique(const RuleCall& call) {
+  const Dims& self = call.tensor("self");
+  Labels values(1), inverse = labels_of(self);
+  if (call.has("dim")) {
+    values = inverse;
+    std::optional<Expression>& found = values[call.axis("dim", self.size())];
+    inverse = {found};
+    found.reset();
   }
+  Results results = data_dependent(call);
+  results.at(0) = values;
+  if (results.size() > 1 && call.flag("return_inverse")) results[1] = inverse;
   return results;
 }
 

@@ -47,6 +47,26 @@ Results index_select(const RuleCall& call) {
   return {labels};
 }
 
+Results take_along(const RuleCall& call) {
+  const Dims &self = call.tensor("self"), &indices = call.tensor("indices"), &result = call.output();
+  if (!call.has("dim")) {  // of all elements in one row
+    std::optional<Expression> all(1);
+    for (const Dim& dim : indices) all = all && dim.label ? std::optional(*all * *dim.label) : std::nullopt;
+    return {{all}};
+  }
+  if (self.size() != indices.size()) call.fail("its rule needs indices of the operand's rank");
+  Labels labels = labels_of(indices);
+  const std::size_t along = call.axis("dim", self.size());
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    if (i == along) continue;
+    std::vector<Candidate> candidates;
+    if (self[i].size == result.at(i).size) candidates.push_back({self[i].label, "self"});
+    if (indices[i].size == result.at(i).size) candidates.push_back({indices[i].label, "indices"});
+    labels[i] = call.agree(candidates, fmt::format("dimension {} of the result", i));
+  }
+  return {labels};
+}
+
 Results index(const RuleCall& call) {
   const Dims& self = call.tensor("self");
   std::vector<const Dims*> indices;

@@ -132,8 +132,12 @@ Results repeat(const RuleCall& call) {
 
 Results repeat_interleave(const RuleCall& call) {
   const auto times = call.integer("repeats");
-  if (!times) return data_dependent(call);
+  if (!times && !call.has("dim")) return data_dependent(call);
   Labels labels = labels_of(call.tensor("self"));
+  if (!times) {  // so often as a tensor says
+    labels[call.axis("dim", labels.size())].reset();
+    return {labels};
+  }
   const auto factor = requested_label(*times);
   if (!call.has("dim")) {  // of all elements in one row
     Expression all(1);

@@ -30,6 +30,18 @@ Labels equal_pieces(const Dim& whole, const std::optional<Expression>& size, std
   return labels;
 }
 
+/// Pieces that begin at 0 and at each of `places`.
+Labels between(const Dim& whole, const Dims& places, std::size_t at, const RuleCall& call) {
+  Dims asked;
+  std::optional<Expression> from(0);
+  for (std::size_t i = 0; i <= places.size(); ++i) {
+    const auto to = i < places.size() ? requested_label(places[i]) : whole.label;
+    asked.push_back({call.output(i).at(at).size, from && to ? std::optional(*to - *from) : std::nullopt});
+    from = to;
+  }
+  return split_sum(whole.label, asked, call);
+}
+
 /// A slice bound: no bound, a tainted one, a literal 0 or 1, or literally so many from the end.
 std::optional<Expression> bound(const std::optional<Dim>& given, const Dim& whole,
                                 const std::optional<Expression>& none) {
@@ -59,6 +71,7 @@ Results split(const RuleCall& call) {
 Results chunk(const RuleCall& call) {
   const Dims& self = call.tensor("self");
   const std::size_t at = call.axis("dim", self.size());
+  if (call.has("indices")) return pieces(self, at, between(self[at], call.integers("indices"), at, call));
   const auto asked = call.integer(call.has("chunks") ? "chunks" : "sections");
   if (!asked) call.fail("its rule takes a number of pieces alone");
   const std::size_t count = call.record().outputs.size();
