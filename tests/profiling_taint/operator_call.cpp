@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <torch/library.h>
 
+#include <algorithm>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -195,6 +196,36 @@ void prepare_stand_in(const OperatorCase& one, const Binding& binding) {
   }
 }
 
+c10::OperatorName dispatched_name(const OperatorCase& one) {
+  const std::string name = operator_name(one), plain = name.substr(0, name.find('.'));
+  return {plain, plain.size() < name.size() ? name.substr(plain.size() + 1) : ""};
+}
+
+/// Returned and written tensors.
+std::vector<at::Tensor> called(const c10::OperatorHandle& handle, std::vector<c10::IValue> stack) {
+  std::vector<at::Tensor> written, tensors;
+  for (std::size_t i = 0; i < stack.size(); ++i) {
+    const auto* alias = handle.schema().arguments()[i].alias_info();
+    if (alias != nullptr && alias->isWrite()) append(stack[i], written);
+  }
+  handle.callBoxed(stack);
+  for (const c10::IValue& value : stack) append(value, tensors);
+  for (const at::Tensor& one : written) {
+    const auto same = [&](const at::Tensor& tensor) { return tensor.is_same(one); };
+    if (std::none_of(tensors.begin(), tensors.end(), same)) tensors.push_back(one);
+  }
+  return tensors;
+}
+
+Outcome outcome_of(const std::vector<at::Tensor>& tensors) {
+  Outcome outcome;
+  for (const at::Tensor& tensor : tensors) {
+    outcome.labels.push_back(labels_of(tensor));
+    outcome.sizes.push_back(tensor.sizes().vec());
+  }
+  return outcome;
+}
+
 }  // namespace
 
 std::string operator_name(const OperatorCase& one) {
@@ -204,27 +235,52 @@ std::string operator_name(const OperatorCase& one) {
 
 Outcome run_operator(const OperatorCase& one, const Binding& binding) {
   register_torch_operators();
-  const bool stands_in = std::string_view(one.schema).find('(') != std::string_view::npos;
-  if (stands_in) prepare_stand_in(one, binding);
+  if (std::string_view(one.schema).find('(') != std::string_view::npos) prepare_stand_in(one, binding);
   TaintMode mode(binding, nullptr);
-  const std::string name = operator_name(one), plain = name.substr(0, name.find('.'));
-  const std::string overload = plain.size() < name.size() ? name.substr(plain.size() + 1) : "";
-  const auto handle = c10::Dispatcher::singleton().findSchemaOrThrow(plain.c_str(), overload.c_str());
-  std::vector<c10::IValue> stack = arguments_of(handle.schema(), one, binding);
-  std::vector<at::Tensor> written, tensors;
-  for (std::size_t i = 0; i < stack.size(); ++i) {
-    const auto* alias = handle.schema().arguments()[i].alias_info();
-    if (alias != nullptr && alias->isWrite()) append(stack[i], written);
+  const c10::OperatorName name = dispatched_name(one);
+  const auto handle = c10::Dispatcher::singleton().findSchemaOrThrow(name.name.c_str(), name.overload_name.c_str());
+  return outcome_of(called(handle, arguments_of(handle.schema(), one, binding)));
+}
+
+std::optional<Outcome> run_in_place(const OperatorCase& one, const Binding& binding) {
+  c10::OperatorName name = dispatched_name(one);
+  name.name += '_';
+  const auto handle = c10::Dispatcher::singleton().findSchema(name);
+  if (!handle) return std::nullopt;
+  TaintMode mode(binding, nullptr);
+  return outcome_of(called(*handle, arguments_of(handle->schema(), one, binding)));
+}
+
+std::optional<Outcome> run_into(const OperatorCase& one, const Binding& binding) {
+  c10::OperatorName name = dispatched_name(one);
+  const auto plain = c10::Dispatcher::singleton().findSchemaOrThrow(name.name.c_str(), name.overload_name.c_str());
+  name.overload_name += name.overload_name.empty() ? "out" : "_out";
+  auto handle = c10::Dispatcher::singleton().findSchema(name);
+  if (!handle && plain.schema().overload_name() == "Tensor") {
+    handle = c10::Dispatcher::singleton().findSchema({name.name, "out"});
   }
-  handle.callBoxed(stack);
-  for (const c10::IValue& value : stack) append(value, tensors);
-  tensors.insert(tensors.end(), written.begin(), written.end());
-  Outcome outcome;
-  for (const at::Tensor& tensor : tensors) {
-    outcome.labels.push_back(labels_of(tensor));
-    outcome.sizes.push_back(tensor.sizes().vec());
+  if (!handle) return std::nullopt;
+  std::vector<at::Tensor> likes;
+  {
+    const TaintMode mode(binding, nullptr);
+    likes = called(plain, arguments_of(plain.schema(), one, binding));
   }
-  return outcome;
+  TaintMode mode(binding, nullptr);
+  std::vector<c10::IValue> arguments = arguments_of(plain.schema(), one, binding), all;
+  for (std::size_t i = 0, like = 0; i < handle->schema().arguments().size(); ++i) {
+    const c10::Argument& argument = handle->schema().arguments()[i];
+    const auto known = plain.schema().argumentIndexWithName(argument.name());
+    const bool is_list = argument.type()->kind() == c10::TypeKind::ListType;
+    if (known) {
+      all.push_back(arguments[static_cast<std::size_t>(*known)]);
+    } else if (!argument.is_out() || is_list || like >= likes.size()) {
+      return std::nullopt;
+    } else {
+      const Untraced unseen;
+      all.push_back(at::empty_like(likes[like++]));
+    }
+  }
+  return outcome_of(called(*handle, std::move(all)));
 }
 
 }  // namespace dooly::profiling

@@ -149,9 +149,14 @@ const RuleRow* look_up(std::string_view name) {
   return found == index.end() ? nullptr : found->second;
 }
 
-/// The row of one overload ("view.dtype"), else that of the name.
+/// The row of one overload ("normal.float_float", of "float_float_out" too), else that of the name.
 const RuleRow* row_of(const OperatorRecord& record) {
-  if (const RuleRow* exact = look_up(fmt::format("{}.{}", record.name, record.overload))) return exact;
+  std::string_view overload = record.overload;
+  if (const RuleRow* exact = look_up(fmt::format("{}.{}", record.name, overload))) return exact;
+  if (overload.ends_with("_out")) {
+    overload.remove_suffix(4);
+    if (const RuleRow* exact = look_up(fmt::format("{}.{}", record.name, overload))) return exact;
+  }
   return find_rule(record.name);
 }
 
