@@ -5,6 +5,7 @@
 #include "oracle_store/sources.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <optional>
 #include <set>
 
@@ -54,6 +55,9 @@ std::string shipped_store(const std::filesystem::path& directory, std::string_vi
   } catch (const oracle::OracleError&) {  // whoever reads the scenario reports it
     return {};
   }
+  std::string wanted_lower = wanted;
+  std::transform(wanted.begin(), wanted.end(), wanted_lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   std::set<std::filesystem::path> files;
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(directory, ignored))
@@ -62,6 +66,7 @@ std::string shipped_store(const std::filesystem::path& directory, std::string_vi
     const std::string name = file.filename().string();
     const std::size_t dash = name.find('-');
     if (dash == 0 || dash == std::string::npos) continue;
+    if (!wanted_lower.starts_with(name.substr(0, dash))) continue;  // another GPU's, which may be what it likes
     const std::vector<std::string> gpus = profiled_gpus({file});
     if (std::find(gpus.begin(), gpus.end(), wanted) != gpus.end()) return name.substr(0, dash);
   }

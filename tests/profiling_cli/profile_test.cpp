@@ -172,6 +172,8 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{{"trace", kLlama, "--kernels", "/nope"}, "run on --device cuda alone"},
         Mistake{{"model", "no/such-model", "--dry-run"}, "no/such-model"},
         Mistake{{"trace", "x", "--backend", "fa9"}, "--backend: unknown back end, got 'fa9'"},
+        Mistake{{"serve", "x", "--workload", "w.csv", "--out", "o", "--num-gpu-blocks-override", "9", "--name", "../x"},
+                "--name: must be the beginning of file names in --out, got '../x'"},
         Mistake{{"trace", "x", "--tp", "0"}, "--tp"}, Mistake{{"trace", "x", "--ablate", "all"}, "--ablate"}));
 
 }  // namespace

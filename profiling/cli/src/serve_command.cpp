@@ -79,6 +79,8 @@ ServeJob job_of(const ServeArguments& arguments) {
   job.config = arguments.config;
   job.out = *arguments.out;
   job.name = arguments.name.value_or(job.name);
+  if (job.name.empty() || job.name.starts_with('.') || job.name.find('/') != std::string::npos)
+    throw UsageError("--name: must be the beginning of file names in --out, got '" + job.name + "'");
   job.device = arguments.device.value_or(job.device);
   job.dtype = arguments.dtype.value_or(job.dtype);
   job.policy = arguments.policy.value_or(job.policy);

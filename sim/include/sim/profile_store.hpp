@@ -22,8 +22,8 @@ std::vector<std::string> profiled_gpus(const std::vector<std::filesystem::path>&
                                        std::string_view environment = {});
 
 /// The name by which a scenario calls the portable files of a directory that were measured on a GPU (a name or an alias
-/// of the GPU table): what stands before the first dash of theirs, `h200` of `h200-vllm.jsonl.zst`. Empty: there are
-/// none.
+/// of the GPU table): what stands before the first dash of theirs and begins the GPU's name, `h200` of
+/// `h200-vllm.jsonl.zst` for H200-SXM. Empty: there are none. Files of other names are not opened.
 std::string shipped_store(const std::filesystem::path& directory, std::string_view gpu);
 
 /// Attention back end of vLLM on a GPU unless the user names one: fa3 on Hopper, flashinfer on Blackwell's data-centre
