@@ -45,19 +45,10 @@ std::vector<dooly::test::ListedKey> listed_for(const std::string& backend) {
   return listed;
 }
 
+constexpr const char* kNormsThatAdd = "post_attention_norm,input_norm,final_norm";
 /// All but the first layer's norm, which adds nothing, and the cache's write: the profiler runs neither by itself.
-const Names kLayers{"embedding",
-                    "qkv_proj",
-                    "rope",
-                    "attention",
-                    "o_proj",
-                    "post_attention_norm,input_norm,"
-                    "final_norm",
-                    "gate_up_proj",
-                    "act_and_mul",
-                    "down_proj",
-                    "lm_head",
-                    "sample"};
+const Names kLayers{"embedding",    "qkv_proj",    "rope",      "attention", "o_proj", kNormsThatAdd,
+                    "gate_up_proj", "act_and_mul", "down_proj", "lm_head",   "sample"};
 
 class LlamaOfLLMServingSim : public testing::Test {
  protected:

@@ -5,7 +5,11 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <exception>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <set>
 #include <string>
 
@@ -125,6 +129,37 @@ TEST(Operators, EveryOneOfTheTableHasACase) {
       EXPECT_EQ(tested.count(name), 1U) << name << " has no case";
       EXPECT_TRUE(listed.insert(name).second) << name << " has two rows";
     }
+  }
+}
+
+std::string without_blanks(std::string text) {
+  std::erase_if(text, [](char c) { return c == ' ' || c == '\n' || c == '\t'; });
+  return text;
+}
+
+/// Contents of the libraries in a folder and below it.
+std::string libraries_in(const std::filesystem::path& folder) {
+  std::string all;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (entry.path().extension() != ".so") continue;
+    std::ifstream file(entry.path(), std::ios::binary);
+    all.append(std::istreambuf_iterator<char>(file), {});
+  }
+  return without_blanks(std::move(all));
+}
+
+TEST(Operators, SchemasOfStandInsAreThoseOfTheLibraries) {
+  const char* folder = std::getenv("DOOLY_VLLM_KERNELS");
+  if (folder == nullptr || !std::filesystem::is_directory(folder)) {
+    GTEST_SKIP() << "DOOLY_VLLM_KERNELS names no folder of vLLM's libraries";
+  }
+  const std::string libraries = libraries_in(folder);
+  for (const OperatorCase& one : library_cases()) {
+    const std::string schema = without_blanks(one.schema);
+    if (!schema.starts_with('_') ||
+        (schema.starts_with("_vllm_fa2") && libraries.find("varlen_fwd(") == std::string::npos))
+      continue;  // an operator of ours; FlashAttention 2, which need not be there
+    EXPECT_NE(libraries.find(schema.substr(schema.find("::") + 2)), std::string::npos) << schema;
   }
 }
 
