@@ -226,8 +226,9 @@ class Loader {
         if (error.key == kPairs) continue;
         if (quantity != nullptr && quantity->is_tally != (error.key == kDifferences)) {
           reader_.report(error.mark, joined(key, error.key),
-                         quantity->is_tally ? "is a tally; allowed: differences, pairs"
-                                            : "is no tally; allowed: mean, p50, p90, p99, mape, median, pair_p90, pairs");
+                         quantity->is_tally
+                             ? "is a tally; allowed: differences, pairs"
+                             : "is no tally; allowed: mean, p50, p90, p99, mape, median, pair_p90, pairs");
           continue;
         }
         const auto limit = error.key == kDifferences ? as_number(reader_.count(error.value, joined(key, error.key)))

@@ -48,7 +48,7 @@ struct NetworkTotals {
   double flow_seconds = 0;  ///< sum of the flows' durations
   std::uint64_t max_concurrent = 0;
   std::uint64_t handed_over = 0;  ///< requests that went from a prefill to a decode replica
-  double wait_seconds = 0;        ///< sum of their waits for blocks on the decode side
+  double wait_seconds = 0;  ///< sum of their waits for blocks on the decode side
   double longest_wait_s = 0;
 };
 
@@ -62,13 +62,13 @@ struct Check {
 struct RunTotals {
   ScenarioIdentity scenario;
   std::string version;
-  double simulated_s = 0;       ///< time of the last event
+  double simulated_s = 0;  ///< time of the last event
   std::uint64_t submitted = 0;  ///< requests taken from the source; each must have been reported to the recorder
   std::vector<std::string> class_names;  ///< by index
   std::vector<PoolTotals> pools;
   NetworkTotals network;
   std::vector<Check> checks;
-  std::vector<std::string> warnings;   ///< sentences for the user, e.g. that a warm trace met a cold cache
+  std::vector<std::string> warnings;  ///< sentences for the user, e.g. that a warm trace met a cold cache
   std::optional<std::string> partial;  ///< why the run ended early: "interrupted", "stalled: …"
 };
 
@@ -114,7 +114,7 @@ struct Summary {
   RunTotals run;
   RequestFigures all;
   std::vector<ClassSummary> classes;  ///< those that had requests
-  double span_s = 0;                  ///< first arrival to last token
+  double span_s = 0;  ///< first arrival to last token
   std::uint64_t gpus = 0;
   bool saturated = false;  ///< queueing grew all the time: latencies depend on the length of the run
 };
