@@ -35,6 +35,19 @@ TEST(FlashTiles, OnlyOfTheKernelAndWidthItKnows) {
   EXPECT_FALSE(FlashTiles::of(pages, find_gpu("H200")));
 }
 
+TEST(FlashTiles, AFewShortDecodesDoNotDelayAChunk) {
+  const FlashTiles tiles = tiles_of(32, 8);
+  // 120 tiles of some 132 blocks for the chunk alone: one wave. 16 tiles of one block before them leave four of the 120
+  // to start when those end, one block later, not when multiprocessors are free on average.
+  const double alone = tiles.terms({.chunks = 1, .query = 480, .context = 16384})[FlashTiles::kSchedule];
+  for (const double decodes : {2.0, 4.0, 8.0, 16.0}) {
+    const double beside = tiles.terms(
+        {.decodes = decodes, .attended = 11, .chunks = 1, .query = 480, .context = 16384})[FlashTiles::kSchedule];
+    EXPECT_GE(beside, alone) << decodes;
+    EXPECT_LE(beside, 1.1 * alone) << decodes;
+  }
+}
+
 TEST(FlashTiles, OneMoreSequenceIsAWaveMore) {
   const FlashTiles tiles = tiles_of(32, 8);
   EXPECT_DOUBLE_EQ(tiles.decodes_in(1), 16.5);

@@ -14,6 +14,7 @@ constexpr double kSplitMargin = 1.1;            // of the blocks that a multipro
 constexpr double kFull = 0.8;                   // share of the multiprocessors that one tile each must fill
 /// A multiprocessor that has the memory to itself needs for a block so much of what it takes when all of them read.
 constexpr double kAlone = 0.5;
+constexpr double kMuchShorter = 10;  ///< so many times shorter, decodes are gone before a chunk's tiles end
 
 std::int64_t whole(double x) {  // rounded up; x is not negative
   const auto down = static_cast<std::int64_t>(x);
@@ -139,8 +140,15 @@ double FlashTiles::chunks_end(const Plan& plan) const {
   const double full_decodes = whole_waves(decode_tiles), full = whole_waves(tiles);
   const double in_full = std::max(0.0, full * multiprocessors_ - decode_tiles);
   double end = (plan.decode_blocks() + plan.stairs.up_to(in_full)) / multiprocessors_;
-  if (in_full < plan.stairs.copies * plan.stairs.tiles && tiles > full * multiprocessors_)
-    end += plan.stairs.at(in_full);
+  if (in_full < plan.stairs.copies * plan.stairs.tiles && tiles > full * multiprocessors_) {
+    const double last = plan.stairs.at(in_full);
+    end += last;
+    // Decodes much shorter than it let it start when they end, not when multiprocessors are free on average.
+    if (full_decodes == 0 && tiles - full * multiprocessors_ <= decode_tiles && full == 1) {
+      const double share = std::min(1.0, kMuchShorter * longest_decode / last);
+      end = share * end + (1 - share) * std::max(longest_decode + last, plan.stairs.first);
+    }
+  }
   const bool has_long = plan.many_tiles > 0;
   const double level = has_long ? plan.decode_blocks() / multiprocessors_ : full_decodes * longest_decode;
   // The longest decode starts somewhere among the others; equal ones end with their last wave.
