@@ -64,8 +64,8 @@ TEST(KernelTimes, EachShippedCurveIsBetterThanTheFlatSharesAndBelowThePeak) {
 TEST(KernelTimes, GpusWithDataHaveTheirOwnCurvesOthersThePooledOnes) {
   const auto knots = [](std::string_view gpu, KernelKind kind) {
     std::vector<double> seconds;
-    for (const TimeCurve::Knot& knot : KernelTimes::fitted(find_gpu(gpu)).curve(kind).knots())
-      seconds.push_back(knot.seconds);
+    const KernelTimes times = KernelTimes::fitted(find_gpu(gpu));
+    for (const TimeCurve::Knot& knot : times.curve(kind).knots()) seconds.push_back(knot.seconds);
     return seconds;
   };
   EXPECT_NE(knots("H200", KernelKind::kLinear), knots("H100", KernelKind::kLinear));
