@@ -294,10 +294,13 @@ AttentionModel::Result AttentionModel::of_decodes(const BatchShape& shape) const
   result.error = result.origin == Origin::kInterpolated ? std::max(decode.error, decode_.fold_error()) : decode.error;
   result.compute_seconds = mean.decodes * mean.attended * work_.decode_pair_s;
   result.decode_seconds = result.seconds;
-  const double slower =
-      decode_slower_.empty() ? decode_slowdown_ : decode_slower_.factor(mean.decodes, mean.attended) - 1;
-  result.clock_seconds = result.seconds * slower;
+  result.clock_seconds = result.seconds * decode_slowdown(mean);
   return result;
+}
+
+/// Share of the time that decodes take longer at the sustained clock.
+double AttentionModel::decode_slowdown(const DecodeMean& mean) const {
+  return decode_slower_.empty() ? decode_slowdown_ : decode_slower_.factor(mean.decodes, mean.attended) - 1;
 }
 
 /// Share of the time that prompts take longer at the sustained clock.
@@ -319,10 +322,8 @@ bool AttentionModel::at_by_tiles(const BatchShape& shape, const PrefillSurface::
   if (!mixed_.covers(point.where)) return false;
   result.seconds = mixed_.seconds(point);
   result.decode_seconds = std::min(uneven_seconds(even, mean), result.seconds);
-  const double slower =
-      decode_slower_.empty() ? decode_slowdown_ : decode_slower_.factor(mean.decodes, mean.attended) - 1;
-  result.clock_seconds =
-      (result.seconds - result.decode_seconds) * prefill_slowdown(batch) + result.decode_seconds * slower;
+  result.clock_seconds = (result.seconds - result.decode_seconds) * prefill_slowdown(batch) +
+                         result.decode_seconds * decode_slowdown(mean);
   result.compute_seconds = mean.decodes * mean.attended * work_.decode_pair_s + batch.pair_sum * work_.pair_s;
   result.origin = Origin::kInterpolated;
   result.error = mixed_.fold_error();

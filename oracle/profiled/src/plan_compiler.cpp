@@ -160,7 +160,7 @@ void PlanCompiler::add_attention(const PlanEntry& entry) {
     found.least_error = kRooflineError;
   }
   AttentionModel model(found.samples, work, limits);
-  answer.clock_slowdown = model.prefill_slowdown();
+  answer.clock_slowdown = model.mean_prefill_factor();
   answer.source = found.source;
   answer.points = found.source < 0 ? 0 : model.points();
   answer.fold_error = found.source < 0 ? 0 : model.fold_error();

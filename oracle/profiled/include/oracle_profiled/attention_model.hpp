@@ -64,7 +64,9 @@ class AttentionModel {
   };
   Result at(const BatchShape& shape, const ChunkSums& chunks) const;
   /// Mean factor of prompts at the sustained clock.
-  double prefill_slowdown() const { return prefill_slower_.empty() ? 1 + prefill_slowdown_ : prefill_slower_.mean(); }
+  double mean_prefill_factor() const {
+    return prefill_slower_.empty() ? 1 + prefill_slowdown_ : prefill_slower_.mean();
+  }
   /// A batch of decodes alone, seconds() of at(): the simulator's innermost question.
   double decode_seconds(const BatchShape& shape) const {
     const DecodeMean mean = mean_of(shape);
@@ -158,6 +160,7 @@ class AttentionModel {
   void fit_skew(const std::vector<Sample>& samples, std::uint32_t max_decodes);
   Result of_decodes(const BatchShape& shape) const;
   bool at_by_tiles(const BatchShape& shape, const PrefillSurface::Batch& batch, Result& result) const;
+  double decode_slowdown(const DecodeMean& mean) const;
   double prefill_slowdown(const PrefillSurface::Batch& batch) const;
 
   AttentionRoofline work_;
