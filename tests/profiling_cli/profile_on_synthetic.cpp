@@ -1,3 +1,4 @@
+#include "cli_error.hpp"
 #include "profile_program.hpp"
 #include "synthetic_measurer.hpp"
 
@@ -29,11 +30,20 @@ TraceReport trace(const TraceRequestOptions& options) {
   return report;
 }
 
+/// Says what it was asked; a batch of more than 100 requests cannot be studied.
+void study(const StepJob& job, const StepListener& hear) {
+  for (const StepJob::Batch& batch : job.batches) {
+    if (batch.requests > 100) throw dooly::cli::CannotFinish("the KV cache is too small");
+    const std::string asked = std::to_string(batch.requests) + " at " + std::to_string(batch.context);
+    hear(asked + "\n", "{\"batch\":\"" + asked + "\"}");
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   return run_profile(argc, argv,
                      {{"fast", [](const MeasurerChoice&) { return device(std::chrono::milliseconds(0)); }},
                       {"slow", [](const MeasurerChoice&) { return device(std::chrono::milliseconds(20)); }}},
-                     {}, trace);
+                     {}, trace, study);
 }

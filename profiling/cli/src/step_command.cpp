@@ -54,17 +54,18 @@ ExitCode run(const StepArguments& arguments, const StepFunction& study, Terminal
     throw UsageError(
         "this dooly-profile was built without LibTorch: it cannot run a step. Build it with -DDOOLY_PROFILING=ON; see "
         "docs/profiling.md");
-  std::string lines;
+  std::ofstream file;
+  if (arguments.json) {
+    file.open(*arguments.json, std::ios::binary);
+    if (!file) throw UsageError("--json: cannot be written, got '" + *arguments.json + "'");
+  }
   study(job, [&](const std::string& text, const std::string& json) {
     terminal.print(text);
     terminal.flush();
-    lines += json + "\n";
+    if (arguments.json) file << json << '\n' << std::flush;
   });
-  if (!arguments.json) return ExitCode::kDone;
-  std::ofstream file(*arguments.json, std::ios::binary);
-  file << lines;
   file.close();
-  if (!file) throw cli::CannotFinish(*arguments.json + ": cannot be written");
+  if (arguments.json && !file) throw cli::CannotFinish(*arguments.json + ": cannot be written");
   return ExitCode::kDone;
 }
 
