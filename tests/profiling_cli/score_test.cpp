@@ -71,5 +71,24 @@ TEST(Score, PointsOfTheFitAreNotHeldOut) {
   EXPECT_EQ(dooly({"score", fitted, scratch.name("nothing.jsonl.zst")}).code, 2);
 }
 
+TEST(Score, RefusesAFileOfSeveralEnvironments) {
+  const Scratch scratch;
+  const std::string one = scratch.name("one.jsonl.zst"), two = scratch.name("two.jsonl.zst");
+  write(one, line(64, 64));
+  store::PortableSink sink(two);
+  for (const char* gpu : {"H200-SXM", "H100-SXM"}) {
+    oracle::Environment environment;
+    environment.gpu = gpu;
+    environment.source = "measured";
+    sink.environment(environment);
+  }
+  sink.finish();
+  for (const auto& [fitted, held_out] : {std::pair{one, two}, std::pair{two, one}}) {
+    const ProcessResult result = dooly({"score", fitted, held_out});
+    EXPECT_EQ(result.code, 2) << result.out;
+    EXPECT_NE(result.err.find("two.jsonl.zst: holds several environments"), std::string::npos) << result.err;
+  }
+}
+
 }  // namespace
 }  // namespace dooly::cli

@@ -34,10 +34,15 @@ Measured read(const std::string& path) {
   if (!std::filesystem::is_regular_file(path))
     throw UsageError(path + ": no such file; a store directory becomes one by 'dooly store export'");
   Measured found;
+  bool has_environment = false;
   store::PortableReader records(path);
   for (store::Record record; records.next(record);) {
     if (const auto* environment = std::get_if<store::EnvironmentRecord>(&record)) {
+      const bool is_another = has_environment && oracle::environment_id(environment->environment) !=
+                                                     oracle::environment_id(found.environment);
+      if (is_another) throw UsageError(path + ": holds several environments, must be measurements of one");
       found.environment = environment->environment;
+      has_environment = true;
     } else if (const auto* key = std::get_if<store::KeyRecord>(&record)) {
       found.sets[key->signature] = {key->key, key->signature, {}};
     } else if (const auto* sample = std::get_if<store::SampleRecord>(&record)) {
