@@ -276,9 +276,8 @@ class Planner {
     work.sinks = model_.attention_sinks;
     work.block_size = settings_.block_size;
     std::string name = "attention";
-    if (shape.kind == AttentionKind::kSlidingWindow) {
-      work.window = shape.window;
-      name = fmt::format("attention (window {})", shape.window);
+    if (work.window = model_.operator_window(shape); work.window > 0) {
+      name = fmt::format("attention (window {})", work.window);
     } else if (shape.kind == AttentionKind::kChunkedLocal) {
       work.chunk = shape.window;
       name = fmt::format("attention (chunks of {})", shape.window);

@@ -8,6 +8,7 @@
 #include "oracle/weights.hpp"
 #include "test_support/test_data.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <algorithm>
 #include <filesystem>
@@ -233,6 +234,21 @@ TEST(PlanSignatures, ReplicatedKvHeadsAreOneAGpu) {
   EXPECT_EQ(entry(eight, "attention").key.dims, (std::vector<std::uint64_t>{4, 1, 128}));
   EXPECT_EQ(entry(eight, "qkv_proj").key.dims, (std::vector<std::uint64_t>{2048, 6 * 128}));
   EXPECT_EQ(eight.kv_bytes_per_token, 48 * 2 * 128 * 2);
+}
+
+/// As vLLM's FlashAttention: no window where the longest context is no longer. Ministral-8B's windows of 32,768 are such.
+TEST(PlanSignatures, AWindowThatHidesNothingIsNone) {
+  const auto of = [](const char* window) {
+    const std::string config = fmt::format(
+        R"({{"model_type": "mistral", "hidden_size": 256, "intermediate_size": 512, "num_hidden_layers": 2,
+            "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 64, "vocab_size": 640,
+            "max_position_embeddings": 4096, "sliding_window": {}}})",
+        window);
+    return make_plan(parse_model(config, "m"), {});
+  };
+  const StepPlan without = of("null");
+  EXPECT_EQ(signature(of("4096"), "attention"), signature(without, "attention"));
+  EXPECT_NE(signature(of("4095"), "attention (window 4095)"), signature(without, "attention"));
 }
 
 std::string gemma2(const std::string& more) {

@@ -1,6 +1,7 @@
 #include "profiling_measure/runnable.hpp"
 
 #include "example_keys.hpp"
+#include "idle_kernels.hpp"
 #include "oracle/operator_keys.hpp"
 #include "profiling_kernels/profiling_error.hpp"
 
@@ -68,6 +69,36 @@ TEST(MakeRunnable, ADecodeReadsItsOwnBlocksOnly) {
   const at::Tensor out = runnable.run(0);
   EXPECT_TRUE(out.select(1, 0).allclose(out.select(1, 1)));
   EXPECT_FALSE(out.select(0, 0).allclose(out.select(0, 1)));
+}
+
+/// Remembers the longest sequence that attention is told of.
+class ToldKernels final : public IdleKernels {
+ public:
+  ToldKernels() : IdleKernels("torch") {}
+  at::Tensor attention(const at::Tensor& q, const at::Tensor&, const at::Tensor&, const AttentionMetadata& metadata,
+                       const AttentionShape&) override {
+    told = metadata.max_sequence;
+    return q;
+  }
+  std::int64_t told = 0;
+};
+
+/// vLLM's captured graphs serve all lengths up to the model's: FlashAttention runs its kernel of windows there, also where
+/// no context is as long as the window (8 to 14 % slower on an H200).
+TEST(MakeRunnable, CapturedDecodesAreToldOfSequencesBeyondTheWindow) {
+  ToldKernels kernels;
+  Inputs inputs(at::kCPU, kCache);
+  const auto told = [&](std::uint32_t window, const oracle::SamplePoint& point) {
+    oracle::AttentionWork work{.heads = 2, .kv_heads = 1, .head_dim = 16};
+    work.window = window;
+    make_runnable(oracle::attention_key("float32", "float32", work, "torch"), point, kernels, inputs).run(0);
+    return kernels.told;
+  };
+  EXPECT_EQ(told(64, {0, 0, 0, 3, 19}), 65);     // 3 decodes at 20 tokens
+  EXPECT_EQ(told(64, {0, 0, 0, 3, 99}), 100);    // beyond the window anyway
+  EXPECT_EQ(told(64, {0, 0, 0, 513, 19}), 20);   // more than a captured graph has
+  EXPECT_EQ(told(64, {1, 8, 0, 3, 19}), 20);     // prompts are not captured whole
+  EXPECT_EQ(told(0, {0, 0, 0, 3, 19}), 20);
 }
 
 TEST(CanRun, SaysWhatIsMissing) {

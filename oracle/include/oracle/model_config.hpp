@@ -106,6 +106,12 @@ struct ModelConfig {
   std::optional<MlaShape> mla;
   std::vector<LayerShape> layers;  ///< every layer, in order, each with count 1
 
+  /// Tokens that a sliding window lets a query see, itself included; 0: all of them, as where the window is no shorter
+  /// than the longest context (kernels are then told of none).
+  std::uint32_t operator_window(const AttentionShape& shape) const {
+    const bool hides = shape.kind == AttentionKind::kSlidingWindow && (max_position == 0 || shape.window < max_position);
+    return hides ? shape.window : 0;
+  }
   /// Distinct layers with their counts, in order of first appearance.
   std::vector<LayerShape> layer_classes() const;
   std::uint32_t moe_layers() const;

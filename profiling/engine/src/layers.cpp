@@ -31,7 +31,7 @@ AttentionShape attention_shape(const BuildContext& build, const oracle::Attentio
   out.head_dim = shape.head_dim;
   const double scale = build.config.attention_scale;
   out.scale = scale > 0 ? scale : 1 / std::sqrt(static_cast<double>(shape.head_dim));
-  out.window = shape.kind == oracle::AttentionKind::kSlidingWindow ? shape.window : 0;
+  out.window = build.config.operator_window(shape);
   out.soft_cap = build.config.attention_soft_cap;
   out.block_size = build.dims.block_size.guard_int(__FILE__, __LINE__);
   return out;

@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::uint64_t kSeed = 5;
 constexpr std::uint64_t kBlockTableWidth = 16;  // engines keep wide tables; a multiple of this keeps rows aligned
+constexpr std::uint64_t kGraphTokens = 512;     // decodes of a step that vLLM runs as one captured graph
 
 /// Keys and values of a paged cache, as vLLM 0.26 lays them out: [blocks, block size, KV heads, keys then values].
 struct PagedCache {
@@ -66,6 +67,14 @@ AttentionMetadata place(const AttentionBatch& batch, std::uint64_t block_size, c
   metadata.max_query = static_cast<std::int64_t>(batch.max_query);
   metadata.max_sequence = static_cast<std::int64_t>(batch.max_sequence);
   return metadata;
+}
+
+/// The longest sequence that the kernel is told of. A captured graph serves all lengths, so there it is the longest that
+/// the model allows: beyond a window, if it has one, and the kernel of windows runs though contexts be short.
+std::uint64_t told_longest(const AttentionBatch& batch, const AttentionShape& shape) {
+  const bool is_captured = batch.max_query == 1 && batch.tokens <= kGraphTokens;
+  const std::uint64_t beyond = shape.window > 0 ? static_cast<std::uint64_t>(shape.window) + 1 : 0;
+  return is_captured ? std::max(batch.max_sequence, beyond) : batch.max_sequence;
 }
 
 /// The same routing over other experts of the layer, as many times as it takes to read weights from memory each time.
@@ -126,8 +135,9 @@ ExpertShape expert_shape(const oracle::OperatorKey& key) {
 }
 
 Runnable make_attention(const Making& making) {
-  const AttentionBatch batch = attention_batch(making.point);
+  AttentionBatch batch = attention_batch(making.point);
   const AttentionShape shape = attention_shape(making.key);
+  batch.max_sequence = told_longest(batch, shape);
   const auto block_size = static_cast<std::uint64_t>(shape.block_size);
   const std::int64_t row = (shape.heads + 2 * shape.kv_heads) * shape.head_dim;
   const double token_bytes =

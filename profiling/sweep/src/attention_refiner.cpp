@@ -168,10 +168,11 @@ AttentionRefiner::Verdict AttentionRefiner::judge(AttentionPart part, const std:
 }
 
 /// Measured points to measure again at the sustained clock: of decodes some of each kind (short contexts are bound by
-/// the start of their kernels, long ones by reading, many by their arithmetic), of single prompts short and long ones.
+/// the start of their kernels, long ones by reading, many by their arithmetic), of single chunks short and long ones, with
+/// nothing before them and behind long contexts, where more of the time is spent on what draws less power.
 std::vector<SamplePoint> AttentionRefiner::sustained_points(const std::vector<Sample>& samples) const {
   struct Place {
-    double u, v;  // sequences and context; query tokens and 1
+    double u, v;  // sequences and context; query tokens and context
   };
   constexpr std::array<Place, 10> kDecodes{{{1, 1024},
                                             {1, 8192},
@@ -183,8 +184,16 @@ std::vector<SamplePoint> AttentionRefiner::sustained_points(const std::vector<Sa
                                             {128, 1024},
                                             {256, 512},
                                             {1024, 1024}}};
-  constexpr std::array<Place, 5> kPrompts{{{512, 1}, {1024, 1}, {2048, 1}, {4096, 1}, {8192, 1}}};
-  std::vector<std::pair<Place, SamplePoint>> prompts, decodes;
+  constexpr std::array<Place, 9> kChunks{{{512, 0},
+                                          {1024, 0},
+                                          {2048, 0},
+                                          {4096, 0},
+                                          {8192, 0},
+                                          {512, 8192},
+                                          {2048, 8192},
+                                          {8192, 8192},
+                                          {8192, 24576}}};
+  std::vector<std::pair<Place, SamplePoint>> chunks, decodes;
   std::set<SamplePoint> hot, chosen;
   for (const Sample& sample : samples) {
     if (sample.regime == oracle::ClockRegime::kSustained) {
@@ -193,8 +202,8 @@ std::vector<SamplePoint> AttentionRefiner::sustained_points(const std::vector<Sa
     }
     if (!is_usable(sample)) continue;
     const AttentionPart part = part_of(sample.point);
-    if (part == AttentionPart::kPrefill && sample.point[0] == 1 && sample.point[2] == 0)
-      prompts.push_back({{double(sample.point[1]), 1}, sample.point});
+    if (part == AttentionPart::kPrefill && sample.point[0] == 1)
+      chunks.push_back({{double(sample.point[1]), double(sample.point[2])}, sample.point});
     if (part == AttentionPart::kDecode)
       decodes.push_back({{double(sample.point[3]), double(sample.point[4])}, sample.point});
   }
@@ -209,7 +218,7 @@ std::vector<SamplePoint> AttentionRefiner::sustained_points(const std::vector<Sa
     }
   };
   choose(kDecodes, decodes);
-  choose(kPrompts, prompts);
+  choose(kChunks, chunks);
   std::vector<SamplePoint> missing;
   std::set_difference(chosen.begin(), chosen.end(), hot.begin(), hot.end(), std::back_inserter(missing));
   return missing;
