@@ -1,9 +1,10 @@
 """Triton kernels of a vLLM wheel, compiled ahead of time without vLLM: what the scripts triton-experts and
-triton-attention share. Kernel source stays in the wheel."""
+triton-attention share, and triton-norms in part. Kernel source stays in the wheel."""
 
 import ast
 import importlib.util
 import sys
+import tempfile
 import zipfile
 from pathlib import Path
 
@@ -21,9 +22,14 @@ def load_kernels(wheel, sources, scratch, given=""):
         for node in wanted:
             first = min([node.lineno] + [decorator.lineno for decorator in node.decorator_list])
             parts.append("\n".join(lines[first - 1 : node.end_lineno]) + "\n")
-    path = Path(scratch, "wheel_kernels.py")
-    path.write_text("\n".join(parts))
-    spec = importlib.util.spec_from_file_location("wheel_kernels", path)
+    return load_module("\n".join(parts), scratch)
+
+
+def load_module(source, scratch):
+    """Triton reads a kernel's text in its file: `source` becomes one in the folder `scratch`."""
+    with tempfile.NamedTemporaryFile("w", dir=scratch, prefix="kernels_", suffix=".py", delete=False) as file:
+        file.write(source)
+    spec = importlib.util.spec_from_file_location(Path(file.name).stem, file.name)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace dooly::profiling {
 namespace {
@@ -26,6 +27,8 @@ class CompiledShapesTest : public testing::Test {
           R"({"tables": [{"experts": 128, "width": 768, "hidden": 2048, "top_k": 8, "configs": []}]})");
     write("attention/attention.json", R"({"tables": [{"heads": 32, "kv_heads": 8, "head_dim": 128, "window": 4096,
           "has_soft_cap": 0, "block_size": 16}]})");
+    write("norms/norms.json",
+          R"({"tokens": 8192, "tables": [{"heads": 32, "kv_heads": 8, "head_dim": 128, "candidates": []}]})");
   }
   ~CompiledShapesTest() override { fs::remove_all(folder_); }
 
@@ -42,6 +45,7 @@ TEST_F(CompiledShapesTest, KnowWhatTheTablesHold) {
   EXPECT_EQ(shapes.refusal(ExpertShape{128, 768, 2048, 8}), "");
   AttentionShape attention{.heads = 32, .kv_heads = 8, .head_dim = 128, .window = 4096};
   EXPECT_EQ(shapes.refusal(attention), "");
+  EXPECT_EQ(shapes.refusal(HeadShape{32, 8, 128}), "");
 }
 
 TEST_F(CompiledShapesTest, NameWhatIsMissing) {
@@ -53,10 +57,15 @@ TEST_F(CompiledShapesTest, NameWhatIsMissing) {
   EXPECT_NE(shapes.refusal(attention).find("with soft cap"), std::string::npos);
   attention = {.heads = 32, .kv_heads = 8, .head_dim = 128};
   EXPECT_NE(shapes.refusal(attention).find("window 0"), std::string::npos);
+  const std::string norms = shapes.refusal(HeadShape{16, 4, 128});
+  EXPECT_NE(norms.find("16 query and 4 KV heads of 128"), std::string::npos) << norms;
+  EXPECT_NE(norms.find("scripts/triton-norms"), std::string::npos) << norms;
+  EXPECT_NE(shapes.refusal(HeadShape{32, 8, 128, true}).find("across heads"), std::string::npos);
 }
 
 TEST_F(CompiledShapesTest, AreNoneWithoutTables) {
   EXPECT_NE(CompiledShapes(folder_ / "elsewhere").refusal(ExpertShape{128, 768, 2048, 8}), "");
+  EXPECT_NE(CompiledShapes(folder_ / "elsewhere").refusal(HeadShape{32, 8, 128}), "");
 }
 
 TEST_F(CompiledShapesTest, TablesThatCannotBeUnderstoodAreNamed) {
@@ -70,7 +79,18 @@ TEST_F(CompiledShapesTest, TablesThatCannotBeUnderstoodAreNamed) {
   }
 }
 
-/// Kernels that have one shape of experts and no attention with windows.
+TEST_F(CompiledShapesTest, NormsThatCannotBeUnderstoodAreNamed) {
+  write("norms/norms.json", R"({"tables": [{"heads": 32, "kv_heads": 8}]})");
+  try {
+    const CompiledShapes shapes(folder_);
+    FAIL();
+  } catch (const ProfilingError& error) {
+    EXPECT_NE(std::string(error.what()).find("norms.json"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("head_dim"), std::string::npos) << error.what();
+  }
+}
+
+/// Kernels that have one shape of experts, norms of heads in one shape and no attention with windows.
 class ChoosyKernels final : public IdleKernels {
  public:
   ChoosyKernels() : IdleKernels("torch") {}
@@ -80,6 +100,11 @@ class ChoosyKernels final : public IdleKernels {
   std::string refusal(const ExpertShape& shape) const override {
     return shape.experts == 8 && shape.width == 32 && shape.hidden == 64 && shape.top_k == 2 ? "" : "not compiled";
   }
+  std::string refusal(const HeadShape& shape, at::ScalarType) const override {
+    return shape.heads == 8 ? "" : "norms not compiled";
+  }
+  std::string choose(const HeadShape&) override { return "the fastest of 6"; }
+  std::pair<at::Tensor, at::Tensor> head_norms(const at::Tensor& qkv, const HeadShape&) override { return {qkv, qkv}; }
 };
 
 TEST(Measurer, WhatKernelsRefuseIsUnsupportedBeforeAnythingIsMeasured) {
@@ -104,6 +129,23 @@ TEST(Measurer, WhatKernelsRefuseIsUnsupportedBeforeAnythingIsMeasured) {
   work.window = 32;
   EXPECT_FALSE(measurer->supports(oracle::attention_key("float32", "float32", work, "torch"), why));
   EXPECT_EQ(why, "no windows");
+}
+
+TEST(Measurer, NormsOfHeadsRunAsKernelsHaveThemAndNeverByAStandIn) {
+  MeasureSettings settings;
+  const auto measurer = make_measurer(make_cpu_timer(), std::make_unique<ChoosyKernels>(), settings, {});
+  const auto compiled = oracle::qk_norm_key("float32", {.heads = 8, .kv_heads = 2, .head_dim = 64});
+  ASSERT_EQ(compiled.family, "inductor");
+  const auto sample = measurer->measure(compiled, {4}, oracle::ClockRegime::kUnknown);
+  EXPECT_EQ(sample.status, oracle::SampleStatus::kOk) << sample.note;
+  EXPECT_NE(sample.note.find("the fastest of 6"), std::string::npos) << sample.note;
+  EXPECT_EQ(sample.note.find("LibTorch"), std::string::npos) << sample.note;
+
+  std::string why;
+  const auto other = oracle::qk_norm_key("float32", {.heads = 4, .kv_heads = 2, .head_dim = 64});
+  EXPECT_FALSE(measurer->supports(other, why));
+  EXPECT_EQ(why, "norms not compiled");
+  EXPECT_EQ(measurer->measure(other, {4}, oracle::ClockRegime::kUnknown).status, oracle::SampleStatus::kUnsupported);
 }
 
 }  // namespace

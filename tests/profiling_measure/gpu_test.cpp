@@ -7,6 +7,7 @@
 #include "profiling_measure/runnable.hpp"
 
 #include <ATen/Context.h>
+#include <ATen/ops/randn.h>
 
 #include <gtest/gtest.h>
 
@@ -51,15 +52,18 @@ double relative_error(const at::Tensor& found, const at::Tensor& expected) {
   return found.sub(expected).norm().item<double>() / expected.norm().item<double>();
 }
 
+/// Triton kernels, which are there for the shapes of models alone.
+bool is_compiled_for_models(const oracle::OperatorKey& key) {
+  return key.kind == "moe_experts" || (key.kind == "qk_norm" && key.family == "inductor");
+}
+
 TEST_F(OnGpu, KernelsOfTheWheelComputeWhatLibTorchComputes) {
   const auto vllm = make_vllm_kernels(settings_.kernels, settings_.attention);
   const auto torch = make_torch_kernels();
   const auto ours = examples("bfloat16", *vllm), reference = examples("bfloat16", *torch);
   for (std::size_t i = 0; i < ours.size(); ++i) {
     SCOPED_TRACE(ours[i].name);
-    if (ours[i].key.kind == "moe_experts") {
-      continue;  // a Triton kernel, compiled for the shapes of models alone
-    }
+    if (is_compiled_for_models(ours[i].key)) continue;
     const at::Tensor expected = result_of(reference[i], *torch), found = result_of(ours[i], *vllm);
     ASSERT_EQ(found.sizes(), expected.sizes());
     EXPECT_LT(relative_error(found, expected), 1e-2);
@@ -165,13 +169,49 @@ TEST_F(OnGpu, FusedExpertsComputeWhatLibTorchComputes) {
   }
 }
 
+/// Qwen3-8B on one, two and four GPUs, and the four GPUs' share of Qwen3-30B-A3B, whose keys are another form of the
+/// loop.
+TEST_F(OnGpu, NormsOfHeadsAreTheSquaresOfLibTorchs) {
+  const auto vllm = make_vllm_kernels(settings_.kernels, settings_.attention);
+  const auto torch = make_torch_kernels();
+  for (const HeadShape& shape :
+       {HeadShape{32, 8, 128}, HeadShape{16, 4, 128}, HeadShape{8, 2, 128}, HeadShape{8, 1, 128}}) {
+    if (const std::string why = vllm->refusal(shape, at::kBFloat16); !why.empty()) GTEST_SKIP() << why;
+    std::printf("%d + %d heads: %s\n", static_cast<int>(shape.heads), static_cast<int>(shape.kv_heads),
+                vllm->choose(shape).c_str());
+    for (const std::int64_t tokens : {1, 3, 37, 500, 8192}) {
+      const std::int64_t width = (shape.heads + 2 * shape.kv_heads) * shape.head_dim;
+      const at::Tensor qkv = at::randn({tokens, width}, at::TensorOptions(at::kCUDA).dtype(at::kBFloat16));
+      const auto [queries, keys] = vllm->head_norms(qkv, shape);
+      const auto [query_norms, key_norms] = torch->head_norms(qkv, shape);
+      ASSERT_EQ(queries.sizes(), query_norms.sizes());
+      ASSERT_EQ(keys.sizes(), key_norms.sizes());
+      EXPECT_TRUE(queries.allclose(query_norms.square(), 1e-3)) << shape.heads << ' ' << tokens;
+      EXPECT_TRUE(keys.allclose(key_norms.square(), 1e-3)) << shape.kv_heads << ' ' << tokens;
+    }
+  }
+}
+
+TEST_F(OnGpu, NormsOfHeadsAreMeasuredByTheirOwnKernel) {
+  const auto measurer = make_measurer(settings_);
+  const auto key = oracle::qk_norm_key("bfloat16", {.heads = 32, .kv_heads = 8, .head_dim = 128});
+  if (std::string why; !measurer->supports(key, why)) GTEST_SKIP() << why;
+  for (const std::uint64_t tokens : {1, 64, 1024, 8192}) {
+    const auto sample = measurer->measure(key, {tokens}, oracle::ClockRegime::kCool);
+    ASSERT_EQ(sample.status, oracle::SampleStatus::kOk) << sample.note;
+    ASSERT_EQ(sample.kernels.size(), 1U);
+    EXPECT_NE(sample.kernels[0].find("fused_qk_norm"), std::string::npos) << sample.kernels[0];
+    EXPECT_NE(sample.note.find("Inductor"), std::string::npos) << sample.note;
+    std::printf("%5d tokens: %.2f us by %s\n", static_cast<int>(tokens), sample.median_s * 1e6,
+                sample.kernels[0].c_str());
+  }
+}
+
 TEST_F(OnGpu, EachKindIsTimedInBothRegimes) {
   const auto measurer = make_measurer(settings_);
   const auto kernels = make_vllm_kernels(settings_.kernels, settings_.attention);
   for (const Example& example : examples("bfloat16", *kernels)) {
-    if (example.key.kind == "moe_experts") {
-      continue;
-    }
+    if (is_compiled_for_models(example.key)) continue;
     SCOPED_TRACE(example.name);
     for (const auto regime : {oracle::ClockRegime::kCool, oracle::ClockRegime::kSustained}) {
       const auto sample = measurer->measure(example.key, example.point, regime);

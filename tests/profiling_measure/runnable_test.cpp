@@ -6,6 +6,7 @@
 #include "profiling_kernels/profiling_error.hpp"
 
 #include <ATen/ops/isfinite.h>
+#include <ATen/ops/tensor.h>
 
 #include <gtest/gtest.h>
 
@@ -49,6 +50,18 @@ TEST(MakeRunnable, ResultsHaveTheShapeOfTheKind) {
     }
   }
   EXPECT_EQ(seen, shapes.size());
+}
+
+TEST(MakeRunnable, LibTorchTakesTheNormOfEachHeadOfQueriesAndKeys) {
+  const auto kernels = make_torch_kernels();
+  // One token of two query heads, a key head and a value head of two.
+  const at::Tensor qkv = at::tensor({3.0F, 4.0F, 0.0F, 2.0F, 6.0F, 8.0F, 9.0F, 9.0F}).view({1, 8});
+  const auto [queries, keys] = kernels->head_norms(qkv, {2, 1, 2});
+  EXPECT_TRUE(queries.allclose(at::tensor({5.0F, 2.0F}).view({1, 2})));
+  EXPECT_TRUE(keys.allclose(at::tensor({10.0F}).view({1, 1})));
+  const auto across = kernels->head_norms(qkv, {2, 1, 2, true});
+  EXPECT_TRUE(across.first.square().allclose(at::tensor({29.0F}).view({1, 1})));  // 9 + 16 + 0 + 4
+  EXPECT_TRUE(across.second.allclose(at::tensor({10.0F}).view({1, 1})));
 }
 
 TEST(MakeRunnable, CopiesExceedTheCache) {

@@ -34,7 +34,8 @@ std::set<std::vector<std::int64_t>> shapes_of(const std::string& path, std::init
 CompiledShapes::CompiledShapes(const std::string& folder)
     : experts_(shapes_of(folder + "/experts/experts.json", {"experts", "width", "hidden", "top_k"})),
       attention_(shapes_of(folder + "/attention/attention.json",
-                           {"heads", "kv_heads", "head_dim", "window", "has_soft_cap", "block_size"})) {}
+                           {"heads", "kv_heads", "head_dim", "window", "has_soft_cap", "block_size"})),
+      norms_(shapes_of(folder + "/norms/norms.json", {"heads", "kv_heads", "head_dim"})) {}
 
 std::string CompiledShapes::refusal(const ExpertShape& shape) const {
   if (experts_.contains({shape.experts, shape.width, shape.hidden, shape.top_k})) return {};
@@ -55,6 +56,19 @@ std::string CompiledShapes::refusal(const AttentionShape& shape) const {
       "Triton attention: {} query and {} KV heads of {}, window {}, {} soft cap, blocks of {}, are not compiled; "
       "scripts/triton-attention compiles the shapes of a config.json",
       shape.heads, shape.kv_heads, shape.head_dim, shape.window, has_soft_cap != 0 ? "with" : "no", shape.block_size);
+}
+
+std::string CompiledShapes::refusal(const HeadShape& shape) const {
+  if (!shape.across_heads && norms_.contains({shape.heads, shape.kv_heads, shape.head_dim})) return {};
+  return not_compiled(shape);
+}
+
+std::string not_compiled(const HeadShape& shape) {
+  if (shape.across_heads) return "norms across heads: scripts/triton-norms has none";
+  return fmt::format(
+      "norms of {} query and {} KV heads of {} are not compiled; scripts/triton-norms compiles the shapes of a "
+      "config.json",
+      shape.heads, shape.kv_heads, shape.head_dim);
 }
 
 }  // namespace dooly::profiling

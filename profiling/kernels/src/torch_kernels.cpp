@@ -4,6 +4,7 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/ops/embedding.h>
 #include <ATen/ops/layer_norm.h>
+#include <ATen/ops/linalg_vector_norm.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/rms_norm.h>
 
@@ -98,6 +99,17 @@ class TorchKernels final : public Kernels {
 };
 
 }  // namespace
+
+std::pair<at::Tensor, at::Tensor> Kernels::head_norms(const at::Tensor& qkv, const HeadShape& shape) {
+  const auto norm = [](const at::Tensor& x) { return at::linalg_vector_norm(x, 2, {-1}, false, at::kFloat); };
+  const std::int64_t queries = shape.heads * shape.head_dim, keys = shape.kv_heads * shape.head_dim;
+  if (shape.across_heads) {
+    return {norm(qkv.narrow(1, 0, queries)).unsqueeze(1), norm(qkv.narrow(1, queries, keys)).unsqueeze(1)};
+  }
+  const at::Tensor rows = qkv.narrow(1, 0, queries + keys);
+  const at::Tensor all = norm(rows.view({qkv.size(0), shape.heads + shape.kv_heads, shape.head_dim}));
+  return {all.narrow(1, 0, shape.heads), all.narrow(1, shape.heads, shape.kv_heads)};
+}
 
 std::unique_ptr<Kernels> make_torch_kernels() { return std::make_unique<TorchKernels>(); }
 

@@ -3,6 +3,7 @@
 #include "profiling_kernels/kernels.hpp"
 #include "profiling_kernels/profiling_error.hpp"
 #include "triton_experts.hpp"
+#include "triton_norms.hpp"
 #include "vllm_attention.hpp"
 #include "vllm_library.hpp"
 
@@ -58,6 +59,11 @@ class VllmKernels final : public Kernels {
   }
 
   std::string refusal(const ExpertShape& shape) const override { return compiled_.refusal(shape); }
+
+  std::string refusal(const HeadShape& shape, at::ScalarType type) const override {
+    return type == at::kBFloat16 ? compiled_.refusal(shape) : "norms of heads: only bfloat16 is compiled";
+  }
+
   bool can_be_captured() const override { return attention_->can_be_captured(); }
 
   std::string family(std::string_view kind) const override {
@@ -95,6 +101,13 @@ class VllmKernels final : public Kernels {
   void add_rms_norm(at::Tensor& x, at::Tensor& residual, const at::Tensor& weight, double epsilon) override {
     operators_.fused_add_rms_norm({x, residual, weight, epsilon});
   }
+
+  /// The compiled kernels lie in FOLDER/norms.
+  std::pair<at::Tensor, at::Tensor> head_norms(const at::Tensor& qkv, const HeadShape& shape) override {
+    return TritonNorms::call(qkv, shape, folder_ + "/norms");
+  }
+
+  std::string choose(const HeadShape& shape) override { return TritonNorms::choose(shape, folder_ + "/norms"); }
 
   at::Tensor layer_norm(const at::Tensor& x, const at::Tensor& weight, double epsilon) override {
     return at::layer_norm(x, {x.size(-1)}, weight, {}, epsilon);

@@ -48,7 +48,8 @@ const Kind* find_kind(std::string_view name) {
   return found == kinds().end() ? nullptr : &*found;
 }
 
-/// Made by the engine's compiler out of plain operations: LibTorch has each of them as one kernel.
+/// Made by the engine's compiler out of plain operations: LibTorch has each of them as one kernel, and of norms of
+/// heads the compiler's own may be there.
 bool is_compiled(const oracle::OperatorKey& key) { return key.family == "inductor"; }
 
 bool has_plain_types(const oracle::OperatorKey& key, std::string& why) {
@@ -146,6 +147,7 @@ bool can_run(const oracle::OperatorKey& key, const Kernels& kernels, std::string
   std::string refusal;
   if (key.kind == "attention") refusal = kernels.refusal(attention_shape(key), scalar_type(key.dtypes.front()));
   if (key.kind == "moe_experts") refusal = kernels.refusal(expert_shape(key));
+  if (has_compiled_head_norms(key)) refusal = kernels.refusal(head_shape(key), scalar_type(key.dtypes.front()));
   if (!refusal.empty()) why = refusal;
   return refusal.empty();
 }
@@ -156,7 +158,7 @@ Runnable make_runnable(const oracle::OperatorKey& key, const oracle::SamplePoint
     throw ProfilingError(why);
   }
   Runnable runnable = find_kind(key.kind)->make({key, point, kernels, inputs});
-  if (is_compiled(key)) {
+  if (is_compiled(key) && runnable.note.empty()) {
     runnable.note = "LibTorch's operator in place of one that the engine compiles";
   }
   return runnable;

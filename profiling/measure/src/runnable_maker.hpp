@@ -32,13 +32,17 @@ struct Making {
 using Maker = Runnable (*)(const Making&);
 
 /// Reads attributes of a key; throws ProfilingError for one of another type.
-bool flag_of(const oracle::OperatorKey& key, const char* name, bool usual);
+bool flag_of(const oracle::OperatorKey& key, const char* name, bool usual = false);
 double number_of(const oracle::OperatorKey& key, const char* name, double usual);
 std::string text_of(const oracle::OperatorKey& key, const char* name, std::string_view usual);
 
-/// What keys of these two kinds say of a layer.
+/// What keys of these kinds say of a layer.
 AttentionShape attention_shape(const oracle::OperatorKey& key);
 ExpertShape expert_shape(const oracle::OperatorKey& key);
+HeadShape head_shape(const oracle::OperatorKey& key);
+
+/// Whether a key is that of norms of heads which the engine's compiler fuses with the rotary embedding.
+bool has_compiled_head_norms(const oracle::OperatorKey& key);
 
 Runnable make_linear(const Making& making);
 Runnable make_embedding(const Making& making);

@@ -3,7 +3,6 @@
 #include "runnable_maker.hpp"
 
 #include <ATen/ops/cat.h>
-#include <ATen/ops/linalg_vector_norm.h>
 #include <ATen/ops/sigmoid.h>
 
 #include <algorithm>
@@ -101,6 +100,15 @@ Runnable make_layer_norm(const Making& making) {
                  [&kernels, weight](at::Tensor& x) { return kernels.layer_norm(x, weight, kEpsilon); });
 }
 
+bool has_compiled_head_norms(const oracle::OperatorKey& key) {
+  return key.kind == "qk_norm" && key.family == "inductor" && !flag_of(key, "layer_norm");
+}
+
+HeadShape head_shape(const oracle::OperatorKey& key) {
+  const auto dim = [&](std::size_t i) { return static_cast<std::int64_t>(key.dims.at(i)); };
+  return {dim(0), dim(1), dim(2), flag_of(key, "across_heads")};
+}
+
 Runnable make_qk_norm(const Making& making) {
   const std::int64_t heads = making.dim(0), kv_heads = making.dim(1), width = making.dim(2), tokens = making.tokens();
   const bool across = making.flag("across_heads"), layer_norm = making.flag("layer_norm");
@@ -111,17 +119,17 @@ Runnable make_qk_norm(const Making& making) {
     const at::Tensor slice = qkv.narrow(1, from * width, count * width);
     return across ? slice : slice.view({tokens, count, width});
   };
-  if (making.key.family == "inductor" && !layer_norm) {
+  auto& kernels = making.kernels;
+  if (has_compiled_head_norms(making.key)) {
     // The engine's compiler makes one kernel that reads queries and keys and leaves a number per head; multiplying by
     // it happens where the rotary embedding reads them anyway (seen in the code that it generates for vLLM 0.26).
-    return on_each(making.activations("qkv", {tokens, (heads + 2 * kv_heads) * width}), [=](at::Tensor& qkv) {
-      const auto size = [](const at::Tensor& rows) { return at::linalg_vector_norm(rows, 2, {-1}, false, at::kFloat); };
-      if (!across) return size(part(qkv, 0, heads + kv_heads));
-      size(part(qkv, heads, kv_heads));
-      return size(part(qkv, 0, heads));
-    });
+    const HeadShape shape = head_shape(making.key);
+    std::string choice = kernels.choose(shape);
+    Runnable runnable = on_each(making.activations("qkv", {tokens, (heads + 2 * kv_heads) * width}),
+                                [&kernels, shape](at::Tensor& qkv) { return kernels.head_norms(qkv, shape).first; });
+    runnable.note = std::move(choice);
+    return runnable;
   }
-  auto& kernels = making.kernels;
   return on_each(making.activations("qkv", {tokens, (heads + 2 * kv_heads) * width}),
                  [&kernels, part, layer_norm, heads, kv_heads, q_weight = weight("q_weight", heads),
                   k_weight = weight("k_weight", kv_heads)](at::Tensor& qkv) {

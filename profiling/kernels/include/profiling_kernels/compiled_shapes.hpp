@@ -9,8 +9,9 @@
 
 namespace dooly::profiling {
 
-/// Which shapes scripts/triton-experts and scripts/triton-attention compiled kernels for, by the tables that they wrote
-/// to FOLDER/experts/experts.json and FOLDER/attention/attention.json. What has no table has no shapes.
+/// Which shapes scripts/triton-experts, scripts/triton-attention and scripts/triton-norms compiled kernels for, by the
+/// tables that they wrote to experts/experts.json, attention/attention.json and norms/norms.json in FOLDER. What has no
+/// table has no shapes.
 class CompiledShapes {
  public:
   /// Throws ProfilingError naming the file for a table that cannot be understood.
@@ -19,10 +20,14 @@ class CompiledShapes {
   /// Why kernels of that shape are not there; empty: they are.
   std::string refusal(const ExpertShape& shape) const;
   std::string refusal(const AttentionShape& shape) const;
+  std::string refusal(const HeadShape& shape) const;
 
  private:
   using Shapes = std::set<std::vector<std::int64_t>>;
-  Shapes experts_, attention_;
+  Shapes experts_, attention_, norms_;
 };
+
+/// What is said of norms of heads that were not compiled.
+std::string not_compiled(const HeadShape& shape);
 
 }  // namespace dooly::profiling

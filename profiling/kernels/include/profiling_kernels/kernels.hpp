@@ -36,6 +36,12 @@ struct ExpertShape {
   std::int64_t experts = 0, width = 0, hidden = 0, top_k = 0;
 };
 
+/// Heads in the rows of a fused projection of queries, keys and values.
+struct HeadShape {
+  std::int64_t heads = 0, kv_heads = 0, head_dim = 0;
+  bool across_heads = false;  ///< one norm over all of a token's heads
+};
+
 /// The operators of a transformer step, each one call, as the engine's kernel libraries offer them. The built-in engine
 /// computes with it and the sweep measures with it, so both run the same kernels. Every call goes through LibTorch's
 /// dispatcher, where the tracer sees it. Shapes: T tokens, H hidden, N heads, K KV heads, D head size.
@@ -47,10 +53,11 @@ class Kernels {
                                                                 ///< (docs/operator-keys.md)
   /// Whether a step can be captured as a CUDA graph: no operator waits for the device or reads what it computed.
   virtual bool can_be_captured() const { return false; }
-  /// Why these kernels cannot run attention of this shape and type, or experts of this shape: it was not compiled ahead
-  /// of time, say. Empty: they can.
+  /// Why these kernels cannot run attention of this shape and type, experts of this shape, or head_norms(): it was not
+  /// compiled ahead of time, say. Empty: they can.
   virtual std::string refusal(const AttentionShape& /*shape*/, at::ScalarType /*type*/) const { return {}; }
   virtual std::string refusal(const ExpertShape& /*shape*/) const { return {}; }
+  virtual std::string refusal(const HeadShape& /*shape*/, at::ScalarType /*type*/) const { return {}; }
   /// [T, k] x [n, k] (+ bias [n]) -> [T, n]
   virtual at::Tensor linear(const at::Tensor& x, const at::Tensor& weight,
                             const std::optional<at::Tensor>& bias = std::nullopt) = 0;
@@ -59,6 +66,13 @@ class Kernels {
   virtual at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double epsilon) = 0;
   /// residual += x; x = rms_norm(residual). Both in place.
   virtual void add_rms_norm(at::Tensor& x, at::Tensor& residual, const at::Tensor& weight, double epsilon) = 0;
+  /// Norms of queries and keys where a compiler leaves the multiplication to the rotary embedding: reads both in qkv
+  /// [T, (N + 2*K)*D] and leaves one float32 number per head, [T, N] and [T, K] ([T, 1] across heads): its norm, or the
+  /// square of that. LibTorch's reduction, unless these kernels have another.
+  virtual std::pair<at::Tensor, at::Tensor> head_norms(const at::Tensor& qkv, const HeadShape& shape);
+  /// Chooses among kernels for head_norms() by timing them, where there are several; to be called before a capture.
+  /// Says what was chosen; empty: LibTorch's reduction, as ever.
+  virtual std::string choose(const HeadShape& /*shape*/) { return {}; }
   virtual at::Tensor layer_norm(const at::Tensor& x, const at::Tensor& weight, double epsilon) = 0;
   /// Rotates q [T, N*D] and k [T, K*D] in place. `cos_sin` is [positions, rotary_dim]: cosines, then sines.
   virtual void rope(const at::Tensor& positions, at::Tensor& q, at::Tensor& k, const at::Tensor& cos_sin,
@@ -94,7 +108,7 @@ std::unique_ptr<Kernels> make_torch_kernels();
 /// Kernels of the vLLM wheel's libraries in `folder` (holds vllm_flash_attn/_vllm_fa3_C.abi3.so, _C*.so, ...), with an
 /// attention back end: `fa3` or `fa2` of the wheel; `triton`, the wheel's kernel as scripts/triton-attention compiled
 /// it to folder/attention; `flashinfer`, folder/libdooly_flashinfer.so of scripts/flashinfer-kernels. Fused experts lie
-/// in folder/experts. Needs CUDA. Throws ProfilingError naming what cannot be loaded.
+/// in folder/experts, norms of heads in folder/norms. Needs CUDA. Throws ProfilingError naming what cannot be loaded.
 std::unique_ptr<Kernels> make_vllm_kernels(const std::string& folder, std::string_view attention);
 
 /// Version of the wheel whose libraries lie in `folder` (its _version.py); "unknown" without it.
