@@ -1,5 +1,5 @@
 // Time of one answer of the profiled oracle: a decode step, a run of them, and a mixed step, from made-up samples as
-// dense as public tables.
+// dense as public tables; "tiles" with those that the profiler adds, of two lengths and in both regimes of the clock.
 #include "oracle/model_table.hpp"
 #include "oracle_profiled/profiled_oracle.hpp"
 
@@ -14,10 +14,12 @@ using namespace dooly::oracle;
 
 class MadeUp : public SampleSource {
  public:
-  explicit MadeUp(const StepPlan& plan) {
+  MadeUp(const StepPlan& plan, bool by_tiles) {
     for (const PlanEntry& entry : plan.entries) {
       std::vector<Sample>& samples = samples_[entry.signature];
-      if (entry.binding == Binding::kAttention) {
+      if (entry.binding == Binding::kAttention && by_tiles) {
+        attention_by(FlashTiles::of(entry.key, find_gpu("H200")).value(), samples);
+      } else if (entry.binding == Binding::kAttention) {
         attention(samples);
       } else {
         for (std::uint64_t x = 1; x <= 16384; x = x < 16 ? x + 1 : x * 5 / 4)
@@ -49,12 +51,43 @@ class MadeUp : public SampleSource {
           for (std::uint64_t d = 16; d <= 16384; d *= 4)
             samples.push_back(of({1, q, c, n, d}, 8e-6 + 2e-12 * double(q * c) + 1e-9 * double(n * d)));
   }
+  /// As long as tiles say, in the regime of a cool device, and 13 % longer in the other at every other point.
+  static void attention_by(const FlashTiles& tiles, std::vector<Sample>& samples) {
+    const auto add = [&](std::initializer_list<std::uint64_t> point, const FlashTiles::Launch& launch) {
+      const FlashTiles::Terms terms = tiles.terms(launch);
+      double seconds = 7e-6 + 1e-6 * terms[FlashTiles::kSplits];
+      seconds += 2e-6 * terms[FlashTiles::kTiles] + 1.9e-6 * terms[FlashTiles::kSchedule];
+      samples.push_back(of(point, seconds));
+      samples.back().regime = ClockRegime::kCool;
+      if (samples.size() % 3 != 0) return;
+      samples.push_back(of(point, 1.13 * seconds));
+      samples.back().regime = ClockRegime::kSustained;
+    };
+    for (std::uint64_t n = 1; n <= 256; n *= 2)
+      for (std::uint64_t c = 127; c <= 32767; c = 4 * c + 3) {
+        add({0, 0, 0, n, c}, {double(n), double(c + 1)});
+        for (const std::uint64_t many : {std::uint64_t{1}, n / 4})
+          if (many > 0 && many < n)
+            add({0, 0, 0, n, c, many, 8 * c}, {double(n - many), double(c + 1), double(many), double(8 * c + 1)});
+      }
+    for (std::uint64_t q = 64; q <= 8192; q *= 2)
+      for (std::uint64_t c = 0; c <= 16384; c = 4 * c + 256) {
+        const FlashTiles::Launch chunk{.chunks = 1, .query = double(q), .context = double(c)};
+        add({1, q, c}, chunk);
+        for (std::uint64_t n = 4; n <= 256; n *= 4)
+          for (std::uint64_t a = 63; a <= 8191; a = 4 * a + 3) {
+            FlashTiles::Launch both = chunk;
+            both.decodes = double(n), both.attended = double(a + 1);
+            add({1, q, c, n, a}, both);
+          }
+      }
+  }
   std::map<Signature, std::vector<Sample>> samples_;
 };
 
-std::unique_ptr<ProfiledOracle> oracle_of(const char* model) {
+std::unique_ptr<ProfiledOracle> oracle_of(const char* model, bool by_tiles = false) {
   const StepPlan plan = make_plan(find_model(model), {});
-  const MadeUp source(plan);
+  const MadeUp source(plan, by_tiles);
   const SampleSource* sources[] = {&source};
   CompileSettings settings;
   settings.capture_sizes = CudaGraphs::default_sizes(1024, 8192);
@@ -74,24 +107,27 @@ BatchShape decodes(std::uint32_t count) {
 }
 
 void ask(benchmark::State& state, const LatencyOracle& oracle, BatchShape shape) {
+  const std::uint64_t context = shape.decode_context;
+  std::uint64_t asked = 0;
   for (auto _ : state) {
     benchmark::DoNotOptimize(shape);
     benchmark::DoNotOptimize(oracle.cost(shape, DeviceState{0.5}));
-    ++shape.decode_context;  // as between two steps
+    shape.decode_context = context + ++asked % 4096;  // as between two steps
   }
   state.counters["answers/s"] = benchmark::Counter(double(state.iterations()), benchmark::Counter::kIsRate);
 }
 
-void BM_Decode(benchmark::State& state, const char* model) {
-  const auto oracle = oracle_of(model);
+void BM_Decode(benchmark::State& state, const char* model, bool by_tiles = false) {
+  const auto oracle = oracle_of(model, by_tiles);
   ask(state, *oracle, decodes(static_cast<std::uint32_t>(state.range(0))));
 }
 BENCHMARK_CAPTURE(BM_Decode, full, "meta-llama/Llama-3.1-8B")->RangeMultiplier(16)->Range(1, 256);
 BENCHMARK_CAPTURE(BM_Decode, sliding_window, "CohereForAI/c4ai-command-r7b-12-2024")->Arg(256);
 BENCHMARK_CAPTURE(BM_Decode, experts, "Qwen/Qwen3-30B-A3B")->Arg(256);
+BENCHMARK_CAPTURE(BM_Decode, tiles, "meta-llama/Llama-3.1-8B", true)->Arg(1)->Arg(256);
 
-void BM_Mixed(benchmark::State& state, const char* model) {
-  const auto oracle = oracle_of(model);
+void BM_Mixed(benchmark::State& state, const char* model, bool by_tiles = false) {
+  const auto oracle = oracle_of(model, by_tiles);
   std::vector<PrefillChunk> chunks(static_cast<std::size_t>(state.range(0)), PrefillChunk{200, 300});
   BatchShape shape = decodes(64);
   shape.prefills = chunks;
@@ -100,10 +136,11 @@ void BM_Mixed(benchmark::State& state, const char* model) {
 }
 BENCHMARK_CAPTURE(BM_Mixed, full, "meta-llama/Llama-3.1-8B")->Arg(1)->Arg(32);
 BENCHMARK_CAPTURE(BM_Mixed, sliding_window, "CohereForAI/c4ai-command-r7b-12-2024")->Arg(32);
+BENCHMARK_CAPTURE(BM_Mixed, tiles, "meta-llama/Llama-3.1-8B", true)->Arg(1)->Arg(32);
 
 /// Steps of a run, each.
-void BM_DecodeRun(benchmark::State& state) {
-  const auto oracle = oracle_of("meta-llama/Llama-3.1-8B");
+void BM_DecodeRun(benchmark::State& state, bool by_tiles) {
+  const auto oracle = oracle_of("meta-llama/Llama-3.1-8B", by_tiles);
   BatchShape shape = decodes(256);
   std::vector<double> device_s(256);
   double steps = 0;
@@ -114,7 +151,8 @@ void BM_DecodeRun(benchmark::State& state) {
   }
   state.counters["steps/s"] = benchmark::Counter(steps, benchmark::Counter::kIsRate);
 }
-BENCHMARK(BM_DecodeRun);
+BENCHMARK_CAPTURE(BM_DecodeRun, full, false);
+BENCHMARK_CAPTURE(BM_DecodeRun, tiles, true);
 
 void BM_Compile(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(oracle_of("meta-llama/Llama-3.1-8B"));

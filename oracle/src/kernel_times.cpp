@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -63,16 +64,16 @@ TimeCurve::TimeCurve(std::vector<Knot> knots) : knots_(std::move(knots)) {
   for (std::size_t i = 1; i < knots_.size(); ++i)
     if (!(knots_[i].ideal > knots_[i - 1].ideal) || !(knots_[i].seconds >= knots_[i - 1].seconds))
       throw OracleError(fmt::format("time curve: falls at knot {}", i));
-}
-
-double TimeCurve::at(double ideal) const {
-  if (ideal <= knots_.front().ideal) return knots_.front().seconds;
-  if (ideal >= knots_.back().ideal) return knots_.back().seconds * (ideal / knots_.back().ideal);
-  const auto above =
-      std::upper_bound(knots_.begin(), knots_.end(), ideal, [](double x, const Knot& knot) { return x < knot.ideal; });
-  const Knot& low = *(above - 1);
-  const Knot& high = *above;
-  return low.seconds + (high.seconds - low.seconds) * ((ideal - low.ideal) / (high.ideal - low.ideal));
+  const Knot& first = knots_.front();
+  const Knot& last = knots_.back();
+  if (!(last.ideal > 0)) throw OracleError("time curve: has no knot above 0");
+  lines_.push_back({first.ideal, 0, first.seconds, 0});
+  for (std::size_t i = 1; i < knots_.size(); ++i) {
+    const Knot& low = knots_[i - 1];
+    const Knot& high = knots_[i];
+    lines_.push_back({high.ideal, low.ideal, low.seconds, (high.seconds - low.seconds) / (high.ideal - low.ideal)});
+  }
+  lines_.push_back({std::numeric_limits<double>::quiet_NaN(), 0, 0, last.seconds / last.ideal});
 }
 
 KernelTimes KernelTimes::flat(const Efficiency& efficiency) {

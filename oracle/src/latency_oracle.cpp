@@ -3,8 +3,16 @@
 #include "oracle/oracle_error.hpp"
 
 #include <fmt/format.h>
+#include <algorithm>
 
 namespace dooly::oracle {
+
+bool LatencyOracle::is_negative(const StepCost& answer) {
+  const DeviceTime& device = answer.device;
+  const HostTime& host = answer.host;
+  return std::min({device.token_ops, device.attention, device.collective, device.other, device.gaps, host.schedule,
+                   host.launch, host.launch_lead, host.launch_spread, host.sample, host.update, host.delivery}) < 0;
+}
 
 void LatencyOracle::reject(const StepCost& answer) {
   const DeviceTime& device = answer.device;

@@ -142,13 +142,16 @@ bool RooflineOracle::decode_run(const BatchShape& first, std::span<double> devic
   const double token_ops = token_table_[decodes].token_ops + logits_table_[decodes].token_ops;
   const double collective = token_table_[decodes].collective + logits_table_[decodes].collective;
   const double gaps = host_.gaps(graphs_.mode(first), false);
-  auto context = static_cast<std::int64_t>(first.decode_context + decodes);
-  for (double& seconds : device_s) {
-    double attention = 0;
-    for (const AttentionRate& rate : attention_) attention += decode_seconds(rate, static_cast<double>(context));
-    seconds = DeviceTime{token_ops, attention, collective, 0, gaps}.total();
-    context += decodes;
+  std::fill(device_s.begin(), device_s.end(), 0.0);
+  for (const AttentionRate& rate : attention_) {
+    auto context = static_cast<std::int64_t>(first.decode_context + decodes);
+    TimeCurve::Walk walk(times_.curve(KernelKind::kDecode), rate.per_decode_token * static_cast<double>(context));
+    for (double& attention : device_s) {
+      attention += rate.shape.layers * walk.at(rate.per_decode_token * static_cast<double>(context));
+      context += decodes;
+    }
   }
+  for (double& seconds : device_s) seconds = DeviceTime{token_ops, seconds, collective, 0, gaps}.total();
   return true;
 }
 

@@ -1,6 +1,7 @@
 #include "oracle_profiled/flash_tiles.hpp"
 
 #include "oracle/operator_keys.hpp"
+#include "oracle_profiled/node_grid.hpp"
 #include "oracle_profiled/tile_fit.hpp"
 
 #include <gtest/gtest.h>
@@ -145,6 +146,28 @@ TEST(TileFit, FindsTheWeightsOfALaw) {
   EXPECT_NEAR(fit.seconds({34, 3000}) / law({34, 3000}), 1, 1e-5);
   fit.fit({}, TileFit::Part::kDecodes, points);
   EXPECT_FALSE(fit.is_fitted());
+}
+
+TEST(FlashTiles, OfTwoLengthsOnlyReadingGrowsWithinABlock) {
+  for (const std::uint32_t window : {0U, 4096U}) {
+    const FlashTiles tiles = tiles_of(32, 8, window);
+    const FlashTiles::Launch first{.decodes = 40.5, .attended = 901, .long_decodes = 3.25, .long_attended = 5001};
+    FlashTiles::Launch later = first;
+    ASSERT_TRUE(tiles.steps_of(901, 5001) == tiles.steps_of(996, 5120));
+    later.attended = 996, later.long_attended = 5120;
+    Terms before = tiles.terms(first), after = tiles.terms(later);
+    EXPECT_EQ(after[FlashTiles::kDecodeRead] > before[FlashTiles::kDecodeRead], window == 0);
+    before[FlashTiles::kDecodeRead] = after[FlashTiles::kDecodeRead] = 0;
+    EXPECT_EQ(before, after) << window;
+  }
+}
+
+TEST(CellIndex, FindsTheCellsOfASearch) {
+  const std::vector<double> nodes{0, 1, 2, 3, 16, 64, 128, 129, 256, 257, 4096, 40000};
+  const CellIndex index(nodes);
+  for (const double x :
+       {-1.0, 0.0, 0.3, 1.0, 2.9, 3.0, 15.9, 127.0, 128.0, 128.5, 129.0, 256.5, 4095.9, 39999.0, 40000.0, 1e9})
+    EXPECT_EQ(index.cell_of(nodes, x), cell_of(nodes, x)) << x;
 }
 
 }  // namespace

@@ -73,5 +73,16 @@ TEST(SustainedOverCool, OnlyPointsOfBothRegimesAndOnlyGoodOnes) {
   EXPECT_NEAR(ratios.begin()->second, 1.1, 1e-12);
 }
 
+TEST(AttentionSlowdown, WeighsPointsByOneOverTheSquaredDistance) {
+  // Logarithms (1, 1), (3, 1), (1, 3), (3, 3), (2, 5): from (2, 1) squares 1, 1, 5, 5, 16.
+  const AttentionSlowdown slower({{1, 1, 1.1}, {7, 1, 1.2}, {1, 7, 1.3}, {7, 7, 1.4}, {3, 31, 1.5}});
+  const double weights = 1 + 1 + 0.2 + 0.2 + 0.0625;
+  EXPECT_NEAR(slower.factor(3, 1), (1.1 + 1.2 + 0.2 * 1.3 + 0.2 * 1.4 + 0.0625 * 1.5) / weights, 1e-12);
+  EXPECT_EQ(slower.factor(7, 7), 1.4) << "a point of its own";
+  EXPECT_EQ(slower.factor(3, 31), 1.5);
+  EXPECT_NEAR(slower.mean(), 1.3, 1e-12);
+  EXPECT_DOUBLE_EQ(AttentionSlowdown({{4, 4, 1.25}}).factor(100, 9), 1.25);
+}
+
 }  // namespace
 }  // namespace dooly::oracle

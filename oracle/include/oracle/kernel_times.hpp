@@ -33,14 +33,41 @@ class TimeCurve {
     double ideal = 0, seconds = 0;
   };
   TimeCurve() = default;
-  /// Knots by ascending ideal time, seconds not falling; at least one. Throws OracleError.
+  /// Knots by ascending ideal time, seconds not falling; at least one above 0. Throws OracleError.
   explicit TimeCurve(std::vector<Knot> knots);
-  double at(double ideal) const;
+  double at(double ideal) const { return line_of(ideal)->at(ideal); }
   double least() const { return knots_.front().seconds; }
   const std::vector<Knot>& knots() const { return knots_; }
 
  private:
+  struct Line {
+    double end = 0;  ///< where the next one begins; of the last one NaN, which no number reaches
+    double from = 0, seconds = 0, slope = 0;
+    double at(double ideal) const { return seconds + slope * (ideal - from); }
+  };
+  const Line* line_of(double ideal) const { return passed(lines_.data(), ideal); }
+  static const Line* passed(const Line* line, double ideal) {
+    while (ideal >= line->end) ++line;
+    return line;
+  }
+
+ public:
+  /// at() of ideal times that do not fall from call to call; bit-equal.
+  class Walk {
+   public:
+    Walk(const TimeCurve& curve, double ideal) : line_(curve.line_of(ideal)) {}
+    double at(double ideal) {
+      line_ = passed(line_, ideal);
+      return line_->at(ideal);
+    }
+
+   private:
+    const Line* line_;
+  };
+
+ private:
   std::vector<Knot> knots_;
+  std::vector<Line> lines_;
 };
 
 /// What an operator takes on a GPU, of the least time that its FLOPs and bytes allow by the data sheet.

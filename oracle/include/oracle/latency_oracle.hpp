@@ -3,6 +3,7 @@
 #include "oracle/batch_shape.hpp"
 #include "oracle/step_cost.hpp"
 
+#include <bit>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -61,17 +62,20 @@ class LatencyOracle {
 
  private:
   virtual void do_cost(const BatchShape& shape, DeviceState state, StepCost& answer) const = 0;
+  /// The bits of all times at once: a sign, or a sum that is no number below 1e9. Minus nothing has a sign, too.
   static void check(const StepCost& answer) {
-    const double sum = answer.device.token_ops + answer.device.attention + answer.device.collective +
-                       answer.device.other + answer.device.gaps + answer.host.schedule + answer.host.launch +
-                       answer.host.launch_lead + answer.host.launch_spread + answer.host.sample + answer.host.update +
-                       answer.host.delivery;
-    const bool sane = answer.device.token_ops >= 0 && answer.device.attention >= 0 && answer.device.collective >= 0 &&
-                      answer.device.other >= 0 && answer.device.gaps >= 0 && answer.host.schedule >= 0 &&
-                      answer.host.launch >= 0 && answer.host.launch_lead >= 0 && answer.host.launch_spread >= 0 &&
-                      answer.host.sample >= 0 && answer.host.update >= 0 && answer.host.delivery >= 0 && sum < 1e9;
-    if (!sane) reject(answer);  // NaN fails every comparison
+    const DeviceTime& device = answer.device;
+    const HostTime& host = answer.host;
+    const double sum = ((device.token_ops + device.attention) + (device.collective + device.other) + device.gaps) +
+                       ((host.schedule + host.launch) + (host.launch_lead + host.launch_spread)) +
+                       ((host.sample + host.update) + host.delivery);
+    const auto bits = [](auto... seconds) { return (std::bit_cast<std::int64_t>(seconds) | ...); };
+    const bool has_sign =
+        bits(device.token_ops, device.attention, device.collective, device.other, device.gaps, host.schedule,
+             host.launch, host.launch_lead, host.launch_spread, host.sample, host.update, host.delivery) < 0;
+    if ((has_sign && is_negative(answer)) || !(sum < 1e9)) reject(answer);  // NaN is not less
   }
+  static bool is_negative(const StepCost& answer);
   [[noreturn]] static void reject(const StepCost& answer);
 };
 

@@ -170,7 +170,7 @@ void AttentionModel::fit_mixed(const std::vector<Sample>& samples) {
     const double n = number(s, kDecodes), attended = work_.attended(only_context(s));
     const PrefillSurface::Batch batch = prefill_.batch_of(number(s, kPrefills), number(s, kQuery), number(s, kContext));
     const double tokens = only_context(s) + 1;
-    const DecodeMean mean{n, attended, 0, place_of(tokens, attended), tokens, tokens};
+    const DecodeMean mean{n, attended, 0, place_of(tokens, attended), tokens, tokens, 0};
     points.push_back(mixed_point(batch, mean, prefill_.at(batch).seconds, decode_.seconds(n, mean.place)));
     points.back().seconds = s.median_s;
   }
@@ -184,22 +184,6 @@ void AttentionModel::fit_uneven(const std::vector<Sample>& samples) {
     points.push_back({launch_of_point(s), s.median_s});
   }
   uneven_.fit(work_.tiles, TileFit::Part::kRagged, points);
-}
-
-AttentionModel::TwoLengths AttentionModel::two_lengths(const DecodeMean& mean) {
-  constexpr double kMeanStep = 4;
-  return {mean.decodes, kMeanStep * std::max(1.0, std::round(mean.mean / kMeanStep)), std::round(mean.cv * mean.mean),
-          std::round(mean.longest - mean.mean)};
-}
-
-FlashTiles::Launch AttentionModel::launch_of(const TwoLengths& lengths) {
-  const double variance = lengths.deviation * lengths.deviation;
-  if (!(variance > 0) || !(lengths.beyond > 0)) return {lengths.decodes, lengths.mean};
-  const double many = lengths.decodes * variance / (variance + lengths.beyond * lengths.beyond);
-  return {.decodes = lengths.decodes - many,
-          .attended = std::max(1.0, lengths.mean - variance / lengths.beyond),
-          .long_decodes = many,
-          .long_attended = lengths.mean + lengths.beyond};
 }
 
 MixedSurface::Point AttentionModel::mixed_point(const PrefillSurface::Batch& batch, const DecodeMean& mean,
@@ -237,8 +221,8 @@ void AttentionModel::fit_skew(const std::vector<Sample>& samples, std::uint32_t 
     } else if (mixed_.is_measured()) {
       const PrefillSurface::Batch batch =
           prefill_.batch_of(number(s, kPrefills), number(s, kQuery), number(s, kContext));
-      const double even = mixed_.seconds(mixed_point(batch, {n, attended, 0, place_of(mean + 1, attended), mean + 1, 0},
-                                                     prefill_.at(batch).seconds, decode));
+      const DecodeMean decodes{n, attended, 0, place_of(mean + 1, attended), mean + 1, 0, 0};
+      const double even = mixed_.seconds(mixed_point(batch, decodes, prefill_.at(batch).seconds, decode));
       beside.push_back({n, cv, (s.median_s - even) / decode});
     }
   }
@@ -246,19 +230,23 @@ void AttentionModel::fit_skew(const std::vector<Sample>& samples, std::uint32_t 
   mixed_skew_.fit(beside, max_decodes);
 }
 
+/// Of whole numbers, n Σc² − (Σc)², so that it does not change by a bit when all contexts grow alike.
+double AttentionModel::context_deviation(const BatchShape& shape) {
+  __extension__ using Wide = unsigned __int128;
+  const Wide squares = static_cast<Wide>(shape.decode_context_squares) * shape.decodes;
+  const Wide square = static_cast<Wide>(shape.decode_context) * shape.decode_context;
+  if (squares <= square) return 0;
+  const Wide over = squares - square;
+  const auto low = static_cast<std::uint64_t>(over);
+  return std::sqrt(over == low ? static_cast<double>(low) : static_cast<double>(over)) / shape.decodes;
+}
+
 /// For windows Scarf's bound, as in decode_attended(): exact if all contexts are equal.
-AttentionModel::DecodeMean AttentionModel::mean_of_unequal(const BatchShape& shape, double n, double mean) const {
-  const double context = mean - 1;
-  const double variance = std::max(0.0, static_cast<double>(shape.decode_context_squares) / n - context * context);
-  double attended = mean;
-  if (work_.kind != AttentionKind::kFull) {
-    AttentionOperator op;
-    op.kind = AttentionKind::kSlidingWindow;
-    op.window = static_cast<std::uint32_t>(std::max(1.0, work_.window));
-    attended = decode_attended(op, shape) / n;
-  }
-  const double longest = shape.decode_longest > 0 ? static_cast<double>(shape.decode_longest) + 1 : 0;
-  return {n, attended, std::sqrt(variance) / mean, place_of(mean, attended), mean, longest};
+double AttentionModel::attended_mean(const BatchShape& shape) const {
+  AttentionOperator op;
+  op.kind = AttentionKind::kSlidingWindow;
+  op.window = static_cast<std::uint32_t>(std::max(1.0, work_.window));
+  return decode_attended(op, shape) / shape.decodes;
 }
 
 PrefillSurface::Batch AttentionModel::prefill_batch(const BatchShape& shape, const ChunkSums& chunks) const {
@@ -321,7 +309,12 @@ bool AttentionModel::at_by_tiles(const BatchShape& shape, const PrefillSurface::
   const MixedSurface::Point point = mixed_point(batch, mean, 0, even);
   if (!mixed_.covers(point.where)) return false;
   result.seconds = mixed_.seconds(point);
-  result.decode_seconds = std::min(uneven_seconds(even, mean), result.seconds);
+  double alone = even * skew_factor(mean);
+  if (counts_lengths(mean)) {
+    const FlashTiles::Launch& both = point.launch;
+    alone = blended(even, uneven_.seconds({both.decodes, both.attended, both.long_decodes, both.long_attended}), mean);
+  }
+  result.decode_seconds = std::min(alone, result.seconds);
   result.clock_seconds = (result.seconds - result.decode_seconds) * prefill_slowdown(batch) +
                          result.decode_seconds * decode_slowdown(mean);
   result.compute_seconds = mean.decodes * mean.attended * work_.decode_pair_s + batch.pair_sum * work_.pair_s;

@@ -30,7 +30,7 @@ CompiledPlan::CompiledPlan(const StepPlan& plan, std::span<const SampleSource* c
   for (const PlanEntry& entry : plan.entries)
     if (entry.key.kind == "qk_norm") layers_.dense_with_qk_norm += entry.count;
   layers_.dense_with_qk_norm = std::min(layers_.dense_with_qk_norm, layers_.dense);
-  shares_.resize(settings.max_num_seqs + 2);  // the last for more decodes than that
+  shares_.resize(2 * (std::size_t{settings.max_num_seqs} + 2));  // the last two for more decodes than that
   PlanCompiler(*this, sources, gpu, settings).compile(plan);
   const std::uint32_t most = settings.max_num_batched_tokens + settings.max_num_seqs;
   token_table_.resize(std::max(most, graphs_.largest()) + 1);
@@ -117,23 +117,33 @@ CompiledPlan::Row CompiledPlan::sum_rows(const BatchShape& shape) const {
 
 /// Shares of a decode step change slowly with the context. They are those at the middle of an interval of mean
 /// contexts, so that all steps of a run have the same.
-const CompiledPlan::DecodeShares& CompiledPlan::decode_shares(const BatchShape& shape, const Row& rows) const {
+const CompiledPlan::DecodeShares& CompiledPlan::decode_shares(const BatchShape& shape) const {
   const std::uint64_t mean = shape.decode_context / shape.decodes;
-  DecodeShares& out = shares_[std::min<std::size_t>(shape.decodes, shares_.size() - 1)];
-  if (out.decodes == shape.decodes && out.logits_rows == shape.logits_rows && out.interval_start <= mean &&
-      mean < out.interval_end)
+  const std::uint64_t width = std::max<std::uint64_t>(256, std::bit_floor(mean) / 4), start = mean & ~(width - 1);
+  const std::size_t place = 2 * std::min<std::size_t>(shape.decodes, shares_.size() / 2 - 1);
+  DecodeShares& out = shares_[place + ((start & width) != 0 ? 1 : 0)];  // means swing about the end of an interval
+  if (out.decodes == shape.decodes && out.logits_rows == shape.logits_rows && out.interval_start == start &&
+      out.interval_end == start + width)
     return out;
-  const std::uint64_t width = std::max<std::uint64_t>(256, std::bit_floor(mean) / 4);
   out = {};
-  const std::uint64_t start = mean / width * width;
   out.decodes = shape.decodes;
   out.logits_rows = shape.logits_rows;
   out.interval_start = start;
   out.interval_end = start + width;
   BatchShape middle;
   middle.decodes = shape.decodes;
+  middle.logits_rows = shape.logits_rows;
   middle.decode_context = shape.decodes * (start + width / 2);
   middle.decode_context_squares = middle.decode_context * (start + width / 2);
+  fill(out, middle);
+  return out;
+}
+
+void CompiledPlan::fill(DecodeShares& out, const BatchShape& middle) const {
+  const Row rows = sum_rows(middle);
+  out.token_ops = rows.token_ops;
+  out.collective = rows.collective;
+  out.clock = rows.clock;
   Provenance seconds{rows.origin[0], rows.origin[1], rows.origin[2], rows.origin[3]};
   double total = rows.token_ops + rows.collective, error = rows.error, compute = rows.compute, attention = 0;
   for (const AttentionOperatorModel& op : attention_) {
@@ -142,29 +152,27 @@ const CompiledPlan::DecodeShares& CompiledPlan::decode_shares(const BatchShape& 
     add_to(seconds, result.origin, taken);
     total += taken;
     attention += taken;
-    out.attention_clock_s += op.count * result.clock_seconds;
+    out.clock += op.count * result.clock_seconds;
     error += taken * result.error;
     compute += std::min(taken, op.count * result.compute_seconds);
   }
-  if (!(total > 0)) return out;
+  if (!(total > 0)) return;
   out.share = {seconds.measured / total, seconds.interpolated / total, seconds.extrapolated / total,
                seconds.roofline / total};
   out.stated_error = error / total;
   out.compute_share = clock_.drive(std::min(1.0, compute / total), attention / total);
-  return out;
 }
 
 void CompiledPlan::cost(const BatchShape& shape, DeviceState state, StepCost& answer) const {
   if (shape.empty()) return;
-  const Row rows = sum_rows(shape);
-  answer.device.token_ops = rows.token_ops;
-  answer.device.collective = rows.collective;
   if (shape.prefills.empty()) {
+    const DecodeShares& shares = decode_shares(shape);
     double attention = 0;
     for (const AttentionOperatorModel& op : attention_) attention += op.count * op.model.decode_seconds(shape);
+    answer.device.token_ops = shares.token_ops;
+    answer.device.collective = shares.collective;
     answer.device.attention = attention;
-    const DecodeShares& shares = decode_shares(shape, rows);
-    answer.device.other = state.sustained * (rows.clock + shares.attention_clock_s);
+    answer.device.other = state.sustained * shares.clock;
     const double total = answer.device.total();
     answer.provenance = {shares.share.measured * total, shares.share.interpolated * total,
                          shares.share.extrapolated * total, shares.share.roofline * total};
@@ -172,6 +180,9 @@ void CompiledPlan::cost(const BatchShape& shape, DeviceState state, StepCost& an
     answer.compute_share = shares.compute_share;
     return;
   }
+  const Row rows = sum_rows(shape);
+  answer.device.token_ops = rows.token_ops;
+  answer.device.collective = rows.collective;
   const ChunkSums chunks = ChunkSums::of(shape);
   double clock = rows.clock, error = rows.error, compute = rows.compute, attention = 0, decode_attention = 0;
   answer.provenance = {rows.origin[0], rows.origin[1], rows.origin[2], rows.origin[3]};
@@ -205,12 +216,11 @@ bool CompiledPlan::decode_run(const BatchShape& first, double gaps_s, std::span<
   if (n == 0 || !first.prefills.empty() || first.logits_rows != n || n >= token_table_.size() ||
       n >= logits_table_.size())
     return false;
-  const Row rows = sum_rows(first);
-  const DecodeShares& shares = decode_shares(first, rows);
+  const DecodeShares& shares = decode_shares(first);
   run.share = shares.share;
   run.stated_error = shares.stated_error;
   run.compute_share = shares.compute_share;
-  run.per_sustained_s = rows.clock + shares.attention_clock_s;
+  run.per_sustained_s = shares.clock;
   const std::uint64_t left = shares.interval_end - first.decode_context / n;
   run.steps = static_cast<std::uint32_t>(std::min<std::uint64_t>(device_s.size(), left));
   const std::span<double> steps = device_s.first(run.steps);
@@ -225,7 +235,7 @@ bool CompiledPlan::decode_run(const BatchShape& first, double gaps_s, std::span<
       if (shape.decode_longest > 0) ++shape.decode_longest;
     }
   }
-  for (double& seconds : steps) seconds = DeviceTime{rows.token_ops, seconds, rows.collective, 0, gaps_s}.total();
+  for (double& seconds : steps) seconds = DeviceTime{shares.token_ops, seconds, shares.collective, 0, gaps_s}.total();
   return true;
 }
 

@@ -122,12 +122,14 @@ void DecodeSurface::build(const std::vector<Point>& points, std::vector<double> 
       measured, [&](double n, double a) { return base(n, a); }, more_u, more_x,
       tile_fit_.is_fitted() ? NodeGrid::Monotone::kInX : NodeGrid::Monotone::kBoth);
   if (roofline) std::fill(grid_.origin.begin(), grid_.origin.end(), Origin::kRoofline);
+  rows_ = CellIndex(grid_.u);
+  columns_ = CellIndex(grid_.x);
   inverse_u_ = inverse_widths(grid_.u);
   inverse_x_ = inverse_widths(grid_.x);
 }
 
 Answer DecodeSurface::at(double n, double a) const {
-  const std::size_t i = cell_of(grid_.u, n), j = cell_of(grid_.x, a);
+  const std::size_t i = row_of(n), j = column_of(a);
   Answer answer{segment(i, n, j).at(a), Origin::kMeasured, 0};
   int used = 0;
   double beyond = 0;

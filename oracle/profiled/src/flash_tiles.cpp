@@ -1,6 +1,7 @@
 #include "oracle_profiled/flash_tiles.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <variant>
 
 namespace dooly::oracle {
@@ -8,7 +9,7 @@ namespace {
 
 constexpr double kSmallRows = 64, kRows = 128;  // query rows of a tile: one sequence's few, or many
 constexpr double kGraphTokens = 512;            // vLLM captures graphs up to so many tokens, with the splits fixed:
-constexpr std::int64_t kGraphSplits = 32;
+constexpr double kGraphSplits = 32;
 constexpr double kPlannedSequences = 992;       // beyond, nothing is split
 constexpr double kSplitMargin = 1.1;            // of the blocks that a multiprocessor gets
 constexpr double kFull = 0.8;                   // share of the multiprocessors that one tile each must fill
@@ -16,12 +17,27 @@ constexpr double kFull = 0.8;                   // share of the multiprocessors 
 constexpr double kAlone = 0.5;
 constexpr double kMuchShorter = 10;  ///< so many times shorter, decodes are gone before a chunk's tiles end
 
-std::int64_t whole(double x) {  // rounded up; x is not negative
-  const auto down = static_cast<std::int64_t>(x);
-  return down + (static_cast<double>(down) < x ? 1 : 0);
+// Counts are doubles: quotients of whole numbers of this size are exact where they are whole, and divide faster. They
+// are rounded without branches, which nothing could foresee: beside kNoFraction a double has no bits for a fraction.
+constexpr double kNoFraction = 4503599627370496.0;
+
+std::uint64_t is_negative(double x) { return std::bit_cast<std::uint64_t>(x) >> 63; }
+
+double down(double x) {  // from 0 to 2^51
+  const double near = x + kNoFraction;
+  const std::uint64_t over = is_negative(x - (near - kNoFraction));
+  return std::bit_cast<double>(std::bit_cast<std::uint64_t>(near) - over) - kNoFraction;
 }
 
-std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+double up(double x) {  // the same
+  const double near = x + kNoFraction;
+  const std::uint64_t under = is_negative((near - kNoFraction) - x);
+  return std::bit_cast<double>(std::bit_cast<std::uint64_t>(near) + under) - kNoFraction;
+}
+
+double clamped(double x, double least, double most) { return std::max(least, std::min(x, most)); }
+
+double blocks_of(double tokens) { return up(tokens / FlashTiles::kBlockTokens); }
 
 std::int64_t number(const OperatorKey& key, const char* attribute, std::int64_t otherwise) {
   const auto found = key.attributes.find(attribute);
@@ -43,103 +59,119 @@ std::optional<FlashTiles> FlashTiles::of(const OperatorKey& key, const Gpu& gpu)
   tiles.kv_heads_ = static_cast<double>(key.dims[1]);
   tiles.group_ = std::max(1.0, tiles.heads_ / tiles.kv_heads_);
   tiles.multiprocessors_ = gpu.multiprocessors;
+  tiles.per_multiprocessor_ = 1 / tiles.multiprocessors_;
   tiles.window_ = static_cast<double>(std::max<std::int64_t>(0, number(key, "window", 0)));
   return tiles;
 }
 
 /// What the kernel's own rule says when it is left to choose (it pretends that there is one sequence), by its size:
 /// none if one tile each fills the device, else as many as fill it once.
-std::int64_t FlashTiles::most_splits(double tokens, double query, double longest, bool is_windowed) const {
-  if (tokens <= kGraphTokens) return kGraphSplits;
+double FlashTiles::most_splits(double query, double longest, bool is_windowed) const {
   const double rows = query * group_;
-  const double tiles = kv_heads_ * static_cast<double>(whole(rows / (rows <= kSmallRows ? kSmallRows : kRows)));
-  const double seen = is_windowed ? std::min(longest, window_ + kRows) : longest;
-  const std::int64_t blocks = whole(seen / kBlockTokens);
+  const double tiles = kv_heads_ * up(rows / (rows <= kSmallRows ? kSmallRows : kRows));
+  const double blocks = blocks_of(is_windowed ? std::min(longest, window_ + kRows) : longest);
   if (tiles >= kFull * multiprocessors_ || blocks <= 4 || (blocks <= 8 && tiles >= 32)) return 1;
-  return std::clamp<std::int64_t>(static_cast<std::int64_t>(multiprocessors_ / tiles), 1, blocks);
+  return clamped(down(multiprocessors_ / tiles), 1, blocks);
 }
 
 /// Blocks of the tiles of one chunk, that of its last rows first: `flat` have `first` of them, where a window is full;
 /// then they fall evenly to `last`.
 struct FlashTiles::Staircase {
   double tiles = 0, flat = 0, first = 0, last = 0, copies = 0;
-  double slope() const { return tiles > flat + 1 ? (first - last) / (tiles - flat - 1) : 0; }
+  double slope = 0;  ///< from one tile to the next, where they fall
   double sum(double steps) const {  // of the first so many
     const double falling = std::max(0.0, steps - flat);
-    return steps * first - slope() * falling * (falling - 1) / 2;
+    return steps * first - slope * falling * (falling - 1) / 2;
   }
   double all() const { return copies * sum(tiles); }
   double up_to(double tile) const { return copies * sum(std::min(tile / copies, tiles)); }  // of all copies
-  double at(double tile) const {
-    return first - slope() * std::max(0.0, static_cast<double>(static_cast<std::int64_t>(tile / copies)) - flat);
-  }
+  double at(double tile) const { return first - slope * std::max(0.0, down(tile / copies) - flat); }
 };
 
 /// What of a launch is cut how. Counts of tiles are of all sequences and KV heads.
 struct FlashTiles::Plan {
   bool is_windowed = false;
-  std::int64_t most_splits = 1;
+  double most_splits = 1;
   double tile_rows = kSmallRows;
   Cut few, many, chunk;
-  double few_tiles = 0, many_tiles = 0;
+  double few_tiles = 0, many_tiles = 0, tiles = 0;
+  double few_longest = 0, many_longest = 0, decode_blocks = 0;
   Staircase stairs;
-
-  double few_longest() const { return few_tiles > 0 ? static_cast<double>(few.longest) : 0; }
-  double many_longest() const { return many_tiles > 0 ? static_cast<double>(many.longest) : 0; }
-  double decode_blocks() const { return few_tiles * few_longest() + many_tiles * many_longest(); }
-  double tiles() const { return few_tiles + many_tiles + stairs.copies * stairs.tiles; }
 };
 
-FlashTiles::Plan FlashTiles::plan(const Launch& l) const {
-  const bool has_chunks = l.chunks > 0, has_long = l.long_decodes > 0;
-  const double kv = has_chunks ? l.query + l.context : 0, query = has_chunks ? l.query : 1;
-  const double longest = std::max({l.decodes > 0 ? l.attended : 0, has_long ? l.long_attended : 0, kv});
-  Plan plan;
-  plan.is_windowed = window_ > 0 && longest > window_;
-  if (query * group_ > kSmallRows || plan.is_windowed) plan.tile_rows = kRows;
-  plan.most_splits = most_splits(l.decodes + l.long_decodes + l.chunks * l.query, query, longest, plan.is_windowed);
-  plan.few.blocks = whole(l.attended / kBlockTokens);
-  plan.many.blocks = has_long ? whole(l.long_attended / kBlockTokens) : 0;
-  plan.chunk.blocks = whole(kv / kBlockTokens);
-  const double chunk_tiles = has_chunks ? static_cast<double>(whole(query * group_ / plan.tile_rows)) : 0;
-  if (plan.most_splits > 1 && l.decodes + l.long_decodes + l.chunks <= kPlannedSequences) {
-    const double planned = l.decodes * static_cast<double>(plan.few.blocks) +
-                           l.long_decodes * static_cast<double>(plan.many.blocks) +
-                           l.chunks * chunk_tiles * static_cast<double>(plan.chunk.blocks);
-    const std::int64_t share = std::max<std::int64_t>(1, whole(planned * kSplitMargin * kv_heads_ / multiprocessors_));
-    for (Cut* cut : {&plan.few, &plan.many, &plan.chunk})
-      cut->splits = std::clamp<std::int64_t>(divide_up(cut->blocks, share), 1, plan.most_splits);
-  }
-  for (Cut* cut : {&plan.few, &plan.many}) {  // the shares count what a window hides, the tiles pass it over
-    if (plan.is_windowed) cut->blocks = std::min(cut->blocks, whole(window_ / kBlockTokens) + 1);
-    cut->longest = divide_up(cut->blocks, cut->splits);
-  }
-  plan.few_tiles = l.decodes * kv_heads_ * static_cast<double>(plan.few.splits);
-  plan.many_tiles = l.long_decodes * kv_heads_ * static_cast<double>(plan.many.splits);
-  if (has_chunks) plan.stairs = staircase(l, chunk_tiles, plan);
-  return plan;
+FlashTiles::Steps FlashTiles::steps_of(double attended, double long_attended) const {
+  return {blocks_of(attended), blocks_of(long_attended), hides(attended, long_attended)};
 }
 
 /// A tile begun counts half of a block on average.
-FlashTiles::Staircase FlashTiles::staircase(const Launch& l, double chunk_tiles, const Plan& plan) const {
+inline FlashTiles::Staircase FlashTiles::staircase(const Launch& l, double chunk_tiles, const Plan& plan) const {
   const double kv = l.query + l.context, rows = plan.tile_rows / group_;
-  const auto splits = static_cast<double>(plan.chunk.splits);
   const double top = window_ > 0 ? std::min(kv, window_ + rows) : kv;
   const double bottom = std::min(top, l.context + rows);
-  return {.tiles = chunk_tiles,
-          .flat = std::clamp((kv - top) / rows, 0.0, chunk_tiles - 1),
-          .first = std::max(1.0, (top / kBlockTokens + 0.5) / splits),
-          .last = std::max(1.0, (bottom / kBlockTokens + 0.5) / splits),
-          .copies = l.chunks * kv_heads_ * splits};
+  Staircase stairs{.tiles = chunk_tiles,
+                   .flat = clamped((kv - top) / rows, 0, chunk_tiles - 1),
+                   .first = std::max(1.0, (top / kBlockTokens + 0.5) / plan.chunk.splits),
+                   .last = std::max(1.0, (bottom / kBlockTokens + 0.5) / plan.chunk.splits),
+                   .copies = l.chunks * kv_heads_ * plan.chunk.splits};
+  if (stairs.tiles > stairs.flat + 1) stairs.slope = (stairs.first - stairs.last) / (stairs.tiles - stairs.flat - 1);
+  return stairs;
+}
+
+/// `share`: of the blocks of a KV head, for each multiprocessor.
+void FlashTiles::split(Plan& plan, double share) {
+  const double blocks = std::max(1.0, up(share));
+  for (Cut* cut : {&plan.few, &plan.many, &plan.chunk})
+    cut->splits = clamped(up(cut->blocks / blocks), 1, plan.most_splits);
+}
+
+// Inlined by force: a plan and its terms stay in registers, and a launch without chunks costs half.
+template <bool kHasChunks>
+[[gnu::always_inline]] inline FlashTiles::Plan FlashTiles::plan(const Launch& l) const {
+  const bool has_long = l.long_decodes > 0;
+  const double kv = kHasChunks ? l.query + l.context : 0, query = kHasChunks ? l.query : 1;
+  const double longest = std::max(std::max(l.decodes > 0 ? l.attended : 0, has_long ? l.long_attended : 0), kv);
+  const double sequences = l.decodes + l.long_decodes + (kHasChunks ? l.chunks : 0);
+  const double tokens = kHasChunks ? l.decodes + l.long_decodes + l.chunks * l.query : sequences;
+  Plan plan;
+  plan.is_windowed = window_ > 0 && longest > window_;
+  if (query * group_ > kSmallRows || plan.is_windowed) plan.tile_rows = kRows;
+  plan.most_splits = tokens <= kGraphTokens ? kGraphSplits : most_splits(query, longest, plan.is_windowed);
+  plan.few.blocks = blocks_of(l.attended);
+  plan.many.blocks = has_long ? blocks_of(l.long_attended) : 0;
+  plan.chunk.blocks = kHasChunks ? blocks_of(kv) : 0;
+  const double chunk_tiles = kHasChunks ? up(query * group_ / plan.tile_rows) : 0;
+  if (plan.most_splits > 1 && sequences <= kPlannedSequences) {
+    double planned = l.decodes * plan.few.blocks + l.long_decodes * plan.many.blocks;
+    if (kHasChunks) planned += l.chunks * chunk_tiles * plan.chunk.blocks;
+    const double share = planned * kSplitMargin * kv_heads_ / multiprocessors_;
+    if (std::max(std::max(plan.few.blocks, plan.many.blocks), plan.chunk.blocks) > share) split(plan, share);
+  }
+  if (plan.is_windowed) {  // the shares count what a window hides, the tiles pass it over
+    const double most = blocks_of(window_) + 1;
+    plan.few.blocks = std::min(plan.few.blocks, most);
+    plan.many.blocks = std::min(plan.many.blocks, most);
+  }
+  plan.few.longest = plan.few.splits > 1 ? up(plan.few.blocks / plan.few.splits) : plan.few.blocks;
+  plan.many.longest = plan.many.splits > 1 ? up(plan.many.blocks / plan.many.splits) : plan.many.blocks;
+  plan.few_tiles = l.decodes * kv_heads_ * plan.few.splits;
+  plan.many_tiles = l.long_decodes * kv_heads_ * plan.many.splits;
+  plan.few_longest = plan.few_tiles > 0 ? plan.few.longest : 0;
+  plan.many_longest = plan.many_tiles > 0 ? plan.many.longest : 0;
+  plan.decode_blocks = plan.few_tiles * plan.few_longest + plan.many_tiles * plan.many_longest;
+  plan.tiles = plan.few_tiles + plan.many_tiles;
+  if (!kHasChunks) return plan;
+  plan.stairs = staircase(l, chunk_tiles, plan);
+  plan.tiles += plan.stairs.copies * plan.stairs.tiles;
+  return plan;
 }
 
 /// Blocks until the last tile of chunks ends, behind decodes, which come first.
-double FlashTiles::chunks_end(const Plan& plan) const {
-  const double decode_tiles = plan.few_tiles + plan.many_tiles, tiles = plan.tiles();
-  const double longest_decode = std::max(plan.few_longest(), plan.many_longest());
-  const double full_decodes = whole_waves(decode_tiles), full = whole_waves(tiles);
+inline double FlashTiles::chunks_end(const Plan& plan) const {
+  const double decode_tiles = plan.few_tiles + plan.many_tiles, tiles = plan.tiles;
+  const double longest_decode = std::max(plan.few_longest, plan.many_longest);
+  const double full_decodes = down(decode_tiles / multiprocessors_), full = down(tiles / multiprocessors_);
   const double in_full = std::max(0.0, full * multiprocessors_ - decode_tiles);
-  double end = (plan.decode_blocks() + plan.stairs.up_to(in_full)) / multiprocessors_;
+  double end = (plan.decode_blocks + plan.stairs.up_to(in_full)) * per_multiprocessor_;
   if (in_full < plan.stairs.copies * plan.stairs.tiles && tiles > full * multiprocessors_) {
     const double last = plan.stairs.at(in_full);
     end += last;
@@ -150,70 +182,82 @@ double FlashTiles::chunks_end(const Plan& plan) const {
     }
   }
   const bool has_long = plan.many_tiles > 0;
-  const double level = has_long ? plan.decode_blocks() / multiprocessors_ : full_decodes * longest_decode;
+  const double level = has_long ? plan.decode_blocks * per_multiprocessor_ : full_decodes * longest_decode;
   // The longest decode starts somewhere among the others; equal ones end with their last wave.
   const double decodes_end = has_long ? level / 2 + longest_decode
                                       : level + (decode_tiles > full_decodes * multiprocessors_ ? longest_decode : 0);
-  return std::max(
-      {end, (plan.decode_blocks() + plan.stairs.all()) / multiprocessors_, decodes_end, plan.stairs.first + level});
+  const double at_least = (plan.decode_blocks + plan.stairs.all()) * per_multiprocessor_;
+  return std::max(std::max(end, at_least), std::max(decodes_end, plan.stairs.first + level));
 }
 
 /// The same of equal decodes: whole waves, each of which ends when memory has brought its blocks, or when one tile is
 /// through alone.
-double FlashTiles::waves_end(const Launch& l, const Plan& plan) const {
-  const double full = whole_waves(plan.few_tiles), rest = plan.few_tiles - full * multiprocessors_;
+inline double FlashTiles::waves_end(const Launch& l, const Plan& plan) const {
+  const double full = down(plan.few_tiles / multiprocessors_), rest = plan.few_tiles - full * multiprocessors_;
   const double tokens = plan.is_windowed ? std::min(l.attended, window_) : l.attended;
   // Of a block begun half is paid.
-  const double read =
-      (static_cast<double>(plan.few.blocks) + tokens / kBlockTokens) / 2 / static_cast<double>(plan.few.splits);
-  const double alone = kAlone * plan.few_longest();
-  return full * std::max(alone, read) + (rest > 0 ? std::max(alone, read * rest / multiprocessors_) : 0);
+  const double read = (plan.few.blocks + tokens / kBlockTokens) / 2 / plan.few.splits;
+  const double alone = kAlone * plan.few_longest;
+  return full * std::max(alone, read) + (rest > 0 ? std::max(alone, read * rest * per_multiprocessor_) : 0);
 }
 
 /// Blocks of all decodes but one of the long ones, after which that may start.
-double FlashTiles::before_last_long(const Plan& plan) const {
-  const double others = std::max(0.0, plan.many_tiles - kv_heads_ * static_cast<double>(plan.many.splits));
-  return (plan.few_tiles * plan.few_longest() + others * plan.many_longest()) / multiprocessors_;
+inline double FlashTiles::before_last_long(const Plan& plan) const {
+  const double others = std::max(0.0, plan.many_tiles - kv_heads_ * plan.many.splits);
+  return (plan.few_tiles * plan.few_longest + others * plan.many_longest) * per_multiprocessor_;
 }
 
-FlashTiles::Terms FlashTiles::terms(const Launch& l) const {
-  const Plan plan = this->plan(l);
-  const bool has_chunks = l.chunks > 0, has_long = l.long_decodes > 0;
-  const auto seen = [&](double tokens, double more) { return window_ > 0 ? std::min(tokens, window_ + more) : tokens; };
-  const auto read = [&](double count, double tokens) {
-    return count * tokens * kv_heads_ / kBlockTokens / multiprocessors_;
-  };
-  const auto combined = [](const Cut& cut) { return cut.splits > 1 ? static_cast<double>(cut.splits) : 0.0; };
+template <bool kHasChunks>
+[[gnu::always_inline]] inline FlashTiles::Terms FlashTiles::terms_of(const Launch& l) const {
+  const Plan plan = this->plan<kHasChunks>(l);
+  const bool has_long = l.long_decodes > 0;
+  const auto combined = [](double rows, const Cut& cut) { return cut.splits > 1 ? rows * cut.splits : 0; };
   Terms out{};
   out[kLaunch] = 1;
-  out[kWaves] = static_cast<double>(whole(plan.tiles() / multiprocessors_));
-  out[kTiles] = plan.tiles() / multiprocessors_;
-  out[kBlocks] = (plan.decode_blocks() + plan.stairs.all()) / multiprocessors_;
-  out[kDecodeRead] = read(l.decodes, seen(l.attended, 0)) + read(l.long_decodes, seen(l.long_attended, 0));
-  out[kChunkRead] = read(l.chunks, seen(l.query + l.context, l.query));
-  if (has_chunks) {
+  const double waves = plan.tiles / multiprocessors_;
+  out[kWaves] = up(waves);
+  out[kTiles] = waves;
+  out[kBlocks] = (plan.decode_blocks + (kHasChunks ? plan.stairs.all() : 0)) * per_multiprocessor_;
+  out[kDecodeRead] = decode_read(l);
+  double combined_rows = combined(l.decodes, plan.few) + combined(l.long_decodes, plan.many);
+  if (kHasChunks) {
+    const double kv = l.query + l.context, seen = window_ > 0 ? std::min(kv, window_ + l.query) : kv;
+    out[kChunkRead] = l.chunks * seen * kv_heads_ * (per_multiprocessor_ / kBlockTokens);
     out[kSchedule] = chunks_end(plan);
+    combined_rows += combined(l.chunks * l.query, plan.chunk);
+    out[kQueryRows] = l.chunks * l.query * heads_ * per_multiprocessor_ / 16;
   } else if (has_long) {
-    out[kSchedule] = std::max(out[kBlocks], before_last_long(plan) + kAlone * plan.many_longest());
+    out[kSchedule] = std::max(out[kBlocks], before_last_long(plan) + kAlone * plan.many_longest);
   } else {
     out[kSchedule] = waves_end(l, plan);
   }
   out[kSplitKernel] = plan.most_splits > 1 ? 1 : 0;
-  out[kSplits] = std::max({plan.few.splits, plan.many.splits, plan.chunk.splits}) > 1 ? 1 : 0;
-  out[kCombine] = (l.decodes * combined(plan.few) + l.long_decodes * combined(plan.many) +
-                   l.chunks * l.query * combined(plan.chunk)) *
-                  heads_ / multiprocessors_;
-  out[kQueryRows] = l.chunks * l.query * heads_ / multiprocessors_ / 16;
-  out[kLongest] = plan.many_longest();
+  out[kSplits] = plan.few.splits > 1 || plan.many.splits > 1 || plan.chunk.splits > 1 ? 1 : 0;
+  out[kCombine] = combined_rows * heads_ * per_multiprocessor_;
+  out[kLongest] = plan.many_longest;
   if (!plan.is_windowed) return out;
   out[kWindow] = 1;
   out[kWindowBlocks] = out[kSchedule];
-  if (!has_chunks) {  // tiles of many rows, which compute all of them: memory does not bind
-    out[kWindowBlocks] = has_long ? std::max(out[kBlocks], before_last_long(plan) + plan.many_longest())
-                                  : out[kWaves] * plan.few_longest();
+  if (!kHasChunks) {  // tiles of many rows, which compute all of them: memory does not bind
+    out[kWindowBlocks] =
+        has_long ? std::max(out[kBlocks], before_last_long(plan) + plan.many_longest) : out[kWaves] * plan.few_longest;
     out[kSchedule] = out[kBlocks] = out[kDecodeRead] = 0;
   }
   return out;
+}
+
+FlashTiles::Terms FlashTiles::terms(const Launch& l) const {
+  return l.chunks > 0 ? terms_of<true>(l) : terms_of<false>(l);
+}
+
+double FlashTiles::sum_but_read(const Launch& l, const Terms& weights) const {
+  static_assert(kTerms == 14 && kDecodeRead == 5);
+  const auto weighed = [&](const Terms& terms) {  // in sums that do not wait for each other
+    const auto at = [&](std::size_t i) { return weights[i] * terms[i]; };
+    return ((at(0) + at(1)) + (at(2) + at(3)) + (at(4) + at(6))) +
+           ((at(7) + at(8)) + (at(9) + at(10)) + (at(11) + at(12) + at(13)));
+  };
+  return l.chunks > 0 ? weighed(terms_of<true>(l)) : weighed(terms_of<false>(l));
 }
 
 }  // namespace dooly::oracle

@@ -94,4 +94,25 @@ NodeGrid NodeGrid::build(const Measured& measured, const Base& base, const std::
   return grid;
 }
 
+/// So many bits that hardly two nodes share them.
+CellIndex::CellIndex(const std::vector<double>& nodes) {
+  constexpr int kMantissa = 52, kMostBits = 8;
+  constexpr std::size_t kMostShare = 2;
+  const double least = *std::upper_bound(nodes.begin(), nodes.end() - 1, 0.0);
+  for (int kept = 0; kept <= kMostBits; ++kept) {
+    shift_ = kMantissa - kept;
+    first_ = std::bit_cast<std::uint64_t>(least) >> shift_;
+    last_ = std::bit_cast<std::uint64_t>(nodes.back()) >> shift_;
+    first_cell_.assign(1, 0);
+    std::uint32_t cell = 0;
+    std::size_t most = 0;
+    for (std::uint64_t place = first_ + 1; place <= last_; ++place) {
+      while (cell + 2 < nodes.size() && nodes[cell + 1] <= std::bit_cast<double>(place << shift_)) ++cell;
+      most = std::max<std::size_t>(most, cell - first_cell_.back());
+      first_cell_.push_back(cell);
+    }
+    if (most <= kMostShare) return;
+  }
+}
+
 }  // namespace dooly::oracle

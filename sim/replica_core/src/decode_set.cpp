@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 
 namespace dooly::replica {
 
@@ -16,7 +17,6 @@ void DecodeSet::insert(std::uint32_t slot, std::uint32_t computed, std::uint32_t
   node.base = static_cast<std::int64_t>(computed) - static_cast<std::int64_t>(step_);
   node.last_step = step_ + (last_computed - computed) - 1;
   node.residue = static_cast<std::uint32_t>((step_ + (block_size_ - computed % block_size_)) % block_size_);
-  node.is_in = true;
   ++needs_[node.residue];
   ++count_;
   context_ += computed;
@@ -27,19 +27,50 @@ void DecodeSet::insert(std::uint32_t slot, std::uint32_t computed, std::uint32_t
   if (node.next != kNone) nodes_[node.next].previous = slot;
   heads_[bucket] = slot;
   used_[bucket / 64] |= 1ULL << (bucket % 64);
-  by_length_.push_back({node.base, slot});
-  std::push_heap(by_length_.begin(), by_length_.end());
+  if (!candidates_stale_) add_candidate({node.base, node.last_step, slot});
 }
 
-/// Those that left, from the top; all of them once they are most of the heap.
-void DecodeSet::drop_lengths() {
-  if (by_length_.size() > 2 * std::size_t{count_} + kBuckets) {
-    std::erase_if(by_length_, [&](const Length& length) { return !is_there(length); });
-    std::make_heap(by_length_.begin(), by_length_.end());
+/// Requests that are shorter and do not end later will never be the longest.
+void DecodeSet::add_candidate(const Candidate& candidate) const {
+  if (first_candidate_ == candidates_.size()) candidates_.clear(), first_candidate_ = 0;
+  const auto begin = candidates_.begin() + static_cast<std::ptrdiff_t>(first_candidate_);
+  auto at = candidates_.end();
+  while (at != begin && std::prev(at)->base < candidate.base) --at;
+  if (at != begin && std::prev(at)->last_step >= candidate.last_step) return;
+  auto end = at;
+  while (end != candidates_.end() && end->last_step <= candidate.last_step) ++end;
+  if (at == end) {
+    candidates_.insert(at, candidate);
+  } else {
+    *at = candidate;
+    candidates_.erase(at + 1, end);
   }
-  while (!by_length_.empty() && !is_there(by_length_.front())) {
-    std::pop_heap(by_length_.begin(), by_length_.end());
-    by_length_.pop_back();
+}
+
+/// One that ends is the first of them, if it is one.
+void DecodeSet::drop_candidate(std::uint32_t slot) {
+  if (candidates_stale_) return;
+  if (nodes_[slot].last_step >= step_) {
+    candidates_stale_ = std::any_of(candidates_.begin() + static_cast<std::ptrdiff_t>(first_candidate_),
+                                    candidates_.end(), [&](const Candidate& c) { return c.slot == slot; });
+    return;
+  }
+  if (first_candidate_ == candidates_.size() || candidates_[first_candidate_].slot != slot) return;
+  ++first_candidate_;
+  constexpr std::size_t kMostEnded = 256;
+  if (first_candidate_ < kMostEnded) return;
+  candidates_.erase(candidates_.begin(), candidates_.begin() + static_cast<std::ptrdiff_t>(first_candidate_));
+  first_candidate_ = 0;
+}
+
+void DecodeSet::find_candidates() const {
+  candidates_.clear();
+  first_candidate_ = 0;
+  candidates_stale_ = false;
+  for (std::uint32_t bucket = 0; bucket < kBuckets; ++bucket) {
+    if (used_[bucket / 64] == 0) bucket |= 63;
+    for (std::uint32_t slot = heads_[bucket]; slot != kNone; slot = nodes_[slot].next)
+      add_candidate({nodes_[slot].base, nodes_[slot].last_step, slot});
   }
 }
 
@@ -58,12 +89,11 @@ void DecodeSet::unlink(std::uint32_t slot) {
 void DecodeSet::remove(std::uint32_t slot) {
   unlink(slot);
   const std::uint64_t now = computed(slot);
-  nodes_[slot].is_in = false;
   --needs_[nodes_[slot].residue];
   --count_;
   context_ -= now;
   squares_ -= now * now;
-  drop_lengths();
+  drop_candidate(slot);
 }
 
 std::uint64_t DecodeSet::steps_to_end() const {

@@ -70,46 +70,57 @@ class AttentionModel {
   /// A batch of decodes alone, seconds() of at(): the simulator's innermost question.
   double decode_seconds(const BatchShape& shape) const {
     const DecodeMean mean = mean_of(shape);
+    if (counts_lengths(mean) && mean.cv >= kApart) return uneven_.seconds(launch_of(two_lengths(mean)));
     return uneven_seconds(decode_.seconds(mean.decodes, mean.place), mean);
   }
 
  private:
   /// The batch's decodes as so many equal ones, and how unequal they are.
   struct DecodeMean {
-    double decodes, attended, cv;
-    double place;    ///< on the decode surface
-    double mean;     ///< tokens with the token itself, hidden by a window or not
-    double longest;  ///< the same of the longest; 0: not told
+    double decodes, attended;
+    double cv;         ///< coefficient of variation
+    double place;      ///< on the decode surface
+    double mean;       ///< tokens with the token itself, hidden by a window or not
+    double longest;    ///< the same of the longest; 0: not told
+    double deviation;  ///< standard deviation
   };
   /// Two lengths that stand for unequal contexts, in whole tokens: steps that grow by a token each share most of them.
   struct TwoLengths {
     double decodes = 0, mean = 0, deviation = 0, beyond = 0;  ///< `beyond` the mean is the longest
-    bool operator==(const TwoLengths&) const = default;
   };
 
  public:
-  /// decode_seconds() of one step after the other, the contexts growing; bit-equal.
+  /// decode_seconds() of one step after the other, the contexts growing by a token each; bit-equal.
   class Walk {
    public:
-    Walk(const AttentionModel& model, const BatchShape& first)
-        : model_(&model),
-          walk_(model.decode_, first.decodes, model.mean_of(first).place) {}
+    Walk(const AttentionModel& model, const BatchShape& first) : Walk(model, model.mean_of(first)) {}
     double seconds(const BatchShape& shape) {
-      const DecodeMean mean = model_->mean_of(shape);
-      const double even = walk_.seconds(mean.place);
-      if (!model_->counts_lengths(mean)) return even * model_->skew_factor(mean);
-      const TwoLengths lengths = model_->two_lengths(mean);
-      if (!(lengths == lengths_)) {
-        lengths_ = lengths;
-        apart_ = model_->seconds_of(lengths);
+      const DecodeMean mean = model_->mean_of(shape, deviation_);
+      if (!counts_lengths_) return walk_.seconds(mean.place) * model_->skew_factor(mean);
+      if (const double whole = whole_mean(mean.mean); whole != lengths_.mean) {
+        lengths_.mean = whole;
+        const FlashTiles::Launch launch = launch_of(lengths_);
+        apart_ = launch.long_decodes > 0 ? apart_walk_.seconds(launch) : model_->uneven_.seconds(launch);
       }
-      return blended(even, apart_, mean);
+      return mean.cv >= kApart ? apart_ : blended(walk_.seconds(mean.place), apart_, mean);
     }
 
    private:
+    Walk(const AttentionModel& model, const DecodeMean& mean)
+        : model_(&model),
+          walk_(model.decode_, mean.decodes, mean.place),
+          apart_walk_(model.uneven_),
+          deviation_(mean.deviation),
+          counts_lengths_(model.counts_lengths(mean)),
+          lengths_(two_lengths(mean)) {
+      lengths_.mean = 0;
+    }
     const AttentionModel* model_;
     DecodeSurface::Walk walk_;
-    TwoLengths lengths_;
+    TileFit::Walk apart_walk_;
+    double deviation_;
+    bool counts_lengths_;
+    TwoLengths lengths_;  // those of the last step
     double apart_ = 0;  ///< of them
   };
 
@@ -124,17 +135,31 @@ class AttentionModel {
   bool counts_lengths(const DecodeMean& mean) const {
     return uneven_.is_fitted() && mean.longest > mean.mean && mean.cv > 0;
   }
-  static TwoLengths two_lengths(const DecodeMean& mean);
-  static FlashTiles::Launch launch_of(const TwoLengths& lengths);
-  double seconds_of(const TwoLengths& lengths) const { return uneven_.seconds(launch_of(lengths)); }
+  static double whole(double x) { return static_cast<double>(static_cast<std::int64_t>(x + 0.5)); }  // not negative
+  static double whole_mean(double mean) {
+    constexpr double kStep = 4;
+    return kStep * std::max(1.0, whole(mean / kStep));
+  }
+  static TwoLengths two_lengths(const DecodeMean& mean) {
+    return {mean.decodes, whole_mean(mean.mean), whole(mean.deviation), whole(std::max(0.0, mean.longest - mean.mean))};
+  }
+  static FlashTiles::Launch launch_of(const TwoLengths& lengths) {
+    const double variance = lengths.deviation * lengths.deviation;
+    if (!(variance > 0) || !(lengths.beyond > 0)) return {lengths.decodes, lengths.mean};
+    const double many = lengths.decodes * variance / (variance + lengths.beyond * lengths.beyond);
+    return {.decodes = lengths.decodes - many,
+            .attended = std::max(1.0, lengths.mean - variance / lengths.beyond),
+            .long_decodes = many,
+            .long_attended = lengths.mean + lengths.beyond};
+  }
+  static constexpr double kApart = 0.25;  ///< coefficient of variation from which contexts are two lengths alone
   /// From the time of equal contexts to that of two lengths.
   static double blended(double even, double apart, const DecodeMean& mean) {
-    constexpr double kApart = 0.25;  // coefficient of variation
     return mean.cv >= kApart ? apart : even + (apart - even) * (mean.cv / kApart);
   }
   double uneven_seconds(double even, const DecodeMean& mean) const {
     if (!counts_lengths(mean)) return even * skew_factor(mean);
-    return blended(even, seconds_of(two_lengths(mean)), mean);
+    return blended(even, uneven_.seconds(launch_of(two_lengths(mean))), mean);
   }
   /// Where decodes of so many tokens, of which they attend to so many, lie on the surface: those that a window shortens
   /// beyond it.
@@ -145,12 +170,19 @@ class AttentionModel {
     return is_hidden ? work_.window + 1 : attended;
   }
   DecodeMean mean_of(const BatchShape& shape) const {
+    return mean_of(shape, needs_squares_ ? context_deviation(shape) : 0);
+  }
+  /// `deviation` of the contexts: the same for all steps of a run.
+  DecodeMean mean_of(const BatchShape& shape, double deviation) const {
     const double n = shape.decodes;
     const double mean = static_cast<double>(shape.decode_context + shape.decodes) / n;
-    if (!needs_squares_) return {n, mean, 0, mean, mean, 0};
-    return mean_of_unequal(shape, n, mean);
+    if (!needs_squares_) return {n, mean, 0, mean, mean, 0, 0};
+    const double attended = work_.kind == AttentionKind::kFull ? mean : attended_mean(shape);
+    const double longest = shape.decode_longest > 0 ? static_cast<double>(shape.decode_longest) + 1 : 0;
+    return {n, attended, deviation / mean, place_of(mean, attended), mean, longest, deviation};
   }
-  DecodeMean mean_of_unequal(const BatchShape& shape, double n, double mean) const;
+  static double context_deviation(const BatchShape& shape);
+  double attended_mean(const BatchShape& shape) const;
   PrefillSurface::Batch prefill_batch(const BatchShape& shape, const ChunkSums& chunks) const;
   MixedSurface::Point mixed_point(const PrefillSurface::Batch& batch, const DecodeMean& mean, double prefill_s,
                                   double decode_s) const;

@@ -100,9 +100,9 @@ class CompiledPlan {
   struct DecodeShares {
     std::uint32_t decodes = 0, logits_rows = 0;
     std::uint64_t interval_start = 0, interval_end = 0;  ///< mean contexts; the end is the first beyond
+    double token_ops = 0, collective = 0, clock = 0;  ///< as in a Row; `clock` with that of attention
     Provenance share;
     double stated_error = 0, compute_share = 0;
-    double attention_clock_s = 0;  ///< more for attention at the sustained clock
   };
   friend class PlanCompiler;
 
@@ -110,7 +110,8 @@ class CompiledPlan {
   static Row row_in(const std::vector<Row>& table, const std::vector<RowOperator>& operators, std::uint32_t index,
                     std::uint32_t rows);
   Row sum_rows(const BatchShape& shape) const;
-  const DecodeShares& decode_shares(const BatchShape& shape, const Row& rows) const;
+  const DecodeShares& decode_shares(const BatchShape& shape) const;
+  void fill(DecodeShares& out, const BatchShape& middle) const;
 
   CudaGraphs graphs_;
   ClockTerms clock_;
@@ -119,7 +120,7 @@ class CompiledPlan {
   std::vector<Row> token_table_, logits_table_, decode_table_;  // by tokens, sequences that sample, decodes
   std::vector<OperatorAnswer> answers_;
   LayerCounts layers_;
-  mutable std::vector<DecodeShares> shares_;  // a memo by decodes: the same for the same batch
+  mutable std::vector<DecodeShares> shares_;  // a memo by decodes, of two intervals each: the same for the same batch
 };
 
 }  // namespace dooly::oracle

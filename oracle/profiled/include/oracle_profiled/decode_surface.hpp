@@ -28,12 +28,12 @@ class DecodeSurface {
   Answer at(double decodes, double attended) const;
 
   double seconds(double decodes, double attended) const {
-    const std::size_t i = cell_of(grid_.u, decodes);
-    const std::size_t j = cell_of(grid_.x, attended);
-    return segment(i, decodes, j).at(attended);
+    return segment(row_of(decodes), decodes, column_of(attended)).at(attended);
   }
 
  private:
+  std::size_t row_of(double decodes) const { return rows_.cell_of(grid_.u, decodes); }
+  std::size_t column_of(double attended) const { return columns_.cell_of(grid_.x, attended); }
   /// One cell at a fixed number of sequences: a straight line in the attended tokens.
   struct Segment {
     double from, low, slope;
@@ -56,8 +56,8 @@ class DecodeSurface {
     Walk(const DecodeSurface& surface, double decodes, double attended)
         : surface_(&surface),
           decodes_(decodes),
-          i_(cell_of(surface.grid_.u, decodes)),
-          j_(cell_of(surface.grid_.x, attended)),
+          i_(surface.row_of(decodes)),
+          j_(surface.column_of(attended)),
           segment_(surface.segment(i_, decodes, j_)) {}
     double seconds(double attended) {
       const std::vector<double>& x = surface_->grid_.x;
@@ -84,6 +84,7 @@ class DecodeSurface {
   bool is_fitted_ = false;
   TileFit tile_fit_;
   NodeGrid grid_;  // at least two nodes each way
+  CellIndex rows_, columns_;  // of its nodes
   std::vector<double> inverse_u_, inverse_x_;
   std::size_t points_ = 0;
   double fold_error_ = 0;

@@ -3,6 +3,7 @@
 #include "oracle/gpu.hpp"
 #include "oracle/operator_key.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -48,6 +49,25 @@ class FlashTiles {
   };
   using Terms = std::array<double, kTerms>;
   Terms terms(const Launch& launch) const;
+  /// Σ of terms × weights, all but kDecodeRead.
+  double sum_but_read(const Launch& launch, const Terms& weights) const;
+  /// Of decodes of two lengths: blocks of a context of either, and whether a window hides something. All terms but
+  /// kDecodeRead are the same for the same steps and numbers of decodes.
+  struct Steps {
+    double few = 0, many = 0;
+    bool is_windowed = false;
+    bool operator==(const Steps&) const = default;
+  };
+  Steps steps_of(double attended, double long_attended) const;
+  bool hides(double attended, double long_attended) const {
+    return window_ > 0 && std::max(attended, long_attended) > window_;
+  }
+  /// kDecodeRead, but of a launch of decodes alone that a window shortens: that has none.
+  double decode_read(const Launch& l) const {
+    const auto seen = [&](double tokens) { return window_ > 0 ? std::min(tokens, window_) : tokens; };
+    return (l.decodes * seen(l.attended) + l.long_decodes * seen(l.long_attended)) * kv_heads_ *
+           (per_multiprocessor_ / kBlockTokens);
+  }
 
   /// Decodes that fill so many waves of multiprocessors, if none is split: one more is a wave more.
   double decodes_in(double waves) const { return waves * multiprocessors_ / kv_heads_; }
@@ -59,21 +79,23 @@ class FlashTiles {
   static constexpr double kBlockTokens = 128;
 
  private:
-  struct Cut {
-    std::int64_t blocks = 0, splits = 1, longest = 0;
+  struct Cut {  // whole numbers
+    double blocks = 0, splits = 1, longest = 0;
   };
   struct Staircase;
   struct Plan;
+  template <bool kHasChunks>
   Plan plan(const Launch& launch) const;
+  template <bool kHasChunks>
+  Terms terms_of(const Launch& launch) const;
+  static void split(Plan& plan, double share);
   Staircase staircase(const Launch& launch, double chunk_tiles, const Plan& plan) const;
   double chunks_end(const Plan& plan) const;
   double waves_end(const Launch& launch, const Plan& plan) const;
   double before_last_long(const Plan& plan) const;
-  double whole_waves(double tiles) const {
-    return static_cast<double>(static_cast<std::int64_t>(tiles / multiprocessors_));
-  }
-  std::int64_t most_splits(double tokens, double query, double longest, bool is_windowed) const;
+  double most_splits(double query, double longest, bool is_windowed) const;
   double heads_ = 0, kv_heads_ = 0, group_ = 0, multiprocessors_ = 0, window_ = 0;
+  double per_multiprocessor_ = 0;  ///< for what is not counted in whole ones
 };
 
 }  // namespace dooly::oracle

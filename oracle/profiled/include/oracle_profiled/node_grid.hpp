@@ -2,6 +2,8 @@
 
 #include "oracle_profiled/answer.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -42,5 +44,26 @@ inline std::size_t cell_of(const std::vector<double>& nodes, double x) {
   }
   return low;
 }
+
+/// cell_of() in constant time, for nodes that are asked often: numbers that share exponent and first bits begin the
+/// search at the same node.
+class CellIndex {
+ public:
+  CellIndex() = default;
+  /// At least two nodes, ascending, none negative.
+  explicit CellIndex(const std::vector<double>& nodes);
+  /// `nodes` are those of the constructor.
+  std::size_t cell_of(const std::vector<double>& nodes, double x) const {
+    const std::uint64_t place = x > 0 ? std::bit_cast<std::uint64_t>(x) >> shift_ : 0;
+    std::size_t cell = first_cell_[place <= first_ ? 0 : std::min(place, last_) - first_];
+    while (cell + 2 < nodes.size() && nodes[cell + 1] <= x) ++cell;
+    return cell;
+  }
+
+ private:
+  int shift_ = 63;  ///< bits that are passed over
+  std::uint64_t first_ = 0, last_ = 0;  ///< what is left of the least node above 0, and of the last
+  std::vector<std::uint32_t> first_cell_{0};  ///< of the least number that shares those bits
+};
 
 }  // namespace dooly::oracle

@@ -3,6 +3,7 @@
 #include "oracle/sample.hpp"
 #include "oracle_profiled/row_work.hpp"
 
+#include <cstddef>
 #include <map>
 #include <vector>
 
@@ -42,12 +43,17 @@ class AttentionSlowdown {
   AttentionSlowdown() = default;
   explicit AttentionSlowdown(const std::vector<Point>& points);
 
-  bool empty() const { return points_.empty(); }
+  bool empty() const { return count_ == 0; }
   double factor(double u, double v) const;
   double mean() const;
 
  private:
-  std::vector<Point> points_;  // u, v as logarithms
+  /// Logarithms; places without a point are so far away that they weigh nothing.
+  struct Four {
+    double u[4] = {1e20, 1e20, 1e20, 1e20}, v[4] = {}, ratio[4] = {};
+  };
+  std::vector<Four> fours_;
+  std::size_t count_ = 0;
 };
 
 /// Cool and sustained times of the same point, as ratios by point.

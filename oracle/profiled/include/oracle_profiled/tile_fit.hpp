@@ -26,16 +26,43 @@ class TileFit {
   bool is_fitted() const { return is_fitted_; }
   /// Root of the mean squared relative error over the points of the fit.
   double error() const { return error_; }
-  double seconds(FlashTiles::Launch launch) const {
-    launch.attended = std::min(launch.attended, most_attended_);
-    launch.long_attended = std::min(launch.long_attended, most_attended_);
-    const FlashTiles::Terms terms = tiles_.terms(launch);
-    double sum = 0;
-    for (std::size_t i = 0; i < terms.size(); ++i) sum += weights_[i] * terms[i];
-    return sum;
+  double seconds(const FlashTiles::Launch& launch) const {
+    const FlashTiles::Launch seen = held(launch);
+    const double but_read = tiles_.sum_but_read(seen, weights_);
+    return seen.chunks > 0 || !tiles_.hides(seen.attended, seen.long_attended) ? but_read + read(seen) : but_read;
   }
 
+  /// seconds() of decodes of two lengths that grow, the same numbers of both in each call; bit-equal. Terms are counted
+  /// anew where a block begins.
+  class Walk {
+   public:
+    explicit Walk(const TileFit& fit) : fit_(&fit) {}
+    double seconds(const FlashTiles::Launch& launch) {
+      const FlashTiles::Launch seen = fit_->held(launch);
+      const FlashTiles::Steps steps = fit_->tiles_.steps_of(seen.attended, seen.long_attended);
+      if (!(steps == steps_)) {
+        steps_ = steps;
+        but_read_ = fit_->tiles_.sum_but_read(seen, fit_->weights_);
+      }
+      return steps.is_windowed ? but_read_ : but_read_ + fit_->read(seen);
+    }
+
+   private:
+    const TileFit* fit_;
+    FlashTiles::Steps steps_;
+    double but_read_ = 0;
+  };
+
  private:
+  FlashTiles::Launch held(FlashTiles::Launch launch) const {
+    launch.attended = std::min(launch.attended, most_attended_);
+    launch.long_attended = std::min(launch.long_attended, most_attended_);
+    return launch;
+  }
+  double read(const FlashTiles::Launch& launch) const {
+    return weights_[FlashTiles::kDecodeRead] * tiles_.decode_read(launch);
+  }
+
   FlashTiles tiles_;
   FlashTiles::Terms weights_{};
   /// Decodes beyond a window take what those that fill it take, where no point of the fit went beyond: what the kernel

@@ -3,6 +3,8 @@
 #include "oracle/batch_shape.hpp"
 #include "oracle/latency_oracle.hpp"
 
+#include <algorithm>
+
 namespace dooly::replica {
 
 /// Moves a device's regime: towards `sustained_when_busy` times the compute share while it computes, back to cool while
@@ -10,8 +12,8 @@ namespace dooly::replica {
 inline void advance_clock_regime(oracle::DeviceState& device, const oracle::LatencyOracle::ClockModel& model,
                                  double idle_s, double busy_s, double compute_share) {
   if (model.time_constant <= 0) return;
-  const auto move = [&](double target, double seconds) {
-    if (!(seconds > 0)) return;
+  const auto move = [&](double target, double at_most) {
+    const double seconds = std::max(0.0, at_most);  // no branch: what is left of idle time is often rounding alone
     const bool cools = target < device.sustained && model.cooling_time_constant > 0;
     const double tau = cools ? model.cooling_time_constant : model.time_constant;
     device.sustained += (target - device.sustained) * seconds / (tau + seconds);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -18,8 +19,9 @@ class DecodeSet {
   std::uint64_t context() const { return context_; }    ///< sum of computed tokens
   std::uint64_t context_squares() const { return squares_; }
   std::uint32_t longest() const {  ///< computed tokens of the request that has most; 0: none
-    return by_length_.empty() ? 0
-                              : static_cast<std::uint32_t>(by_length_.front().base + static_cast<std::int64_t>(step_));
+    if (count_ == 0) return 0;
+    if (candidates_stale_) find_candidates();
+    return static_cast<std::uint32_t>(candidates_[first_candidate_].base + static_cast<std::int64_t>(step_));
   }
   std::uint32_t computed(std::uint32_t slot) const {
     return static_cast<std::uint32_t>(nodes_[slot].base + static_cast<std::int64_t>(step_));
@@ -48,20 +50,17 @@ class DecodeSet {
     std::uint64_t last_step = 0;  ///< the step that computes its last token
     std::uint32_t previous = kNone, next = kNone;
     std::uint32_t residue = 0;
-    bool is_in = false;
   };
-  /// A request that was there; it is no more where its node has another base or has left.
-  struct Length {
+  /// A request that has most tokens once those before it have ended: all that have as many or more end before it.
+  struct Candidate {
     std::int64_t base;
+    std::uint64_t last_step;
     std::uint32_t slot;
-    bool operator<(const Length& other) const { return base < other.base; }
   };
   void unlink(std::uint32_t slot);
-  bool is_there(const Length& length) const {
-    const Node& node = nodes_[length.slot];
-    return node.is_in && node.base == length.base;
-  }
-  void drop_lengths();
+  void add_candidate(const Candidate& candidate) const;
+  void drop_candidate(std::uint32_t slot);
+  void find_candidates() const;
 
   std::uint32_t block_size_;
   std::uint64_t step_ = 0;
@@ -69,7 +68,11 @@ class DecodeSet {
   std::uint64_t context_ = 0;
   std::uint64_t squares_ = 0;
   std::vector<Node> nodes_;
-  std::vector<Length> by_length_;  ///< a heap whose first is there; others may have left
+  /// By falling base, which is by rising last step; those before the first have ended. Made anew when it is asked for
+  /// after one of them left before its end.
+  mutable std::vector<Candidate> candidates_;
+  mutable std::size_t first_candidate_ = 0;
+  mutable bool candidates_stale_ = false;
   std::vector<std::uint32_t> needs_;  ///< by residue of the step
   std::vector<std::uint32_t> heads_;  ///< wheel of last steps
   std::array<std::uint64_t, kBuckets / 64> used_{};  ///< non-empty buckets
