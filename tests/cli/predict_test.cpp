@@ -51,6 +51,15 @@ TEST(OracleQuery, DeepNestingAndNamesGivenTwiceAreErrorsOfTheLine) {
   EXPECT_EQ(json::parse(answer_query(fixed, "[]")).at("error"), "not a JSON object");
 }
 
+/// 400,000 decodes on a line: 80 milliard steps if each looked at those before it, minutes.
+TEST(OracleQuery, ManyObjectsOnALineAreReadInOneGo) {
+  constexpr std::uint32_t kDecodes = 400'000;
+  std::string line = R"({"decode":[{"context":7})";
+  for (std::uint32_t i = 1; i < kDecodes; ++i) line += R"(,{"context":7})";
+  const oracle::FixedOracle fixed({.per_token = 0.25});
+  EXPECT_EQ(json::parse(answer_query(fixed, line + "]}")).at("iteration_s"), 0.25 * kDecodes);
+}
+
 TEST(OracleQuery, AnswersALine) {
   const oracle::FixedOracle fixed({.base = 0.5});
   const json answer = json::parse(answer_query(
