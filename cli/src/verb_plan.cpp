@@ -1,19 +1,17 @@
 #include "cli_error.hpp"
+#include "new_file.hpp"
 #include "plan_text.hpp"
 #include "store_coverage.hpp"
 #include "text.hpp"
 #include "verbs.hpp"
 
+#include "files/whole_file.hpp"
 #include "oracle/model_table.hpp"
 #include "oracle/step_plan.hpp"
 #include "oracle_store/signature_store.hpp"
-#include "results/errors.hpp"
 
-#include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -77,19 +75,10 @@ std::filesystem::path file_of(const std::string& out, const oracle::StepPlan& pl
 }
 
 void write_plans(const PlanArguments& arguments, const std::vector<oracle::StepPlan>& plans, Terminal& terminal) {
+  for (const oracle::StepPlan& plan : plans) refuse_taken(file_of(*arguments.out, plan, plans.size()), arguments.force);
   for (const oracle::StepPlan& plan : plans) {
     const std::filesystem::path path = file_of(*arguments.out, plan, plans.size());
-    std::error_code ignored;
-    if (!arguments.force && std::filesystem::exists(path, ignored))
-      throw UsageError(path.string() + ": exists already; --force replaces it");
-  }
-  for (const oracle::StepPlan& plan : plans) {
-    const std::filesystem::path path = file_of(*arguments.out, plan, plans.size());
-    std::ofstream file(path, std::ios::binary);
-    if (!file) throw UsageError(path.string() + ": cannot be written: " + std::strerror(errno));
-    file << plan_json(plan);
-    file.close();
-    if (!file) throw results::WriteFailed(path.string() + ": cannot write: " + std::strerror(errno));
+    files::write_whole_file(path, plan_json(plan));
     terminal.note("wrote " + path.string());
   }
 }

@@ -1,4 +1,5 @@
 #include "cli_error.hpp"
+#include "new_file.hpp"
 #include "removed_on_signal.hpp"
 #include "store_change.hpp"
 #include "text.hpp"
@@ -68,7 +69,7 @@ struct Origins {
 
 ExitCode export_portable(const ExportArguments& arguments, Terminal& terminal) {
   const std::string& out = arguments.out;
-  if (std::filesystem::exists(out) && !arguments.force) throw UsageError(out + ": exists already; --force replaces it");
+  refuse_taken(out, arguments.force);
   const auto records = opener_of(arguments.store)();
   store::PortableWriter writer(out);
   const RemovedOnSignal guard(writer.temporary());
