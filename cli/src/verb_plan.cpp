@@ -1,4 +1,5 @@
 #include "cli_error.hpp"
+#include "named_stores.hpp"
 #include "new_file.hpp"
 #include "plan_text.hpp"
 #include "store_coverage.hpp"
@@ -103,7 +104,7 @@ ExitCode plan(const PlanArguments& arguments, Terminal& terminal) {
   if (arguments.save && !arguments.store) throw UsageError("--save: needs --store, the store to save the plan in");
   const std::vector<oracle::StepPlan> plans = plans_of(arguments);
   std::optional<StoreCoverage> coverage;
-  if (arguments.store) coverage.emplace(*arguments.store);
+  if (arguments.store) coverage.emplace(*opener_of(*arguments.store, "--store")());
   for (std::size_t i = 0; i < plans.size(); ++i) {
     if (i > 0) terminal.print("\n");
     terminal.print(plan_text(plans[i], coverage ? &*coverage : nullptr));
@@ -139,7 +140,8 @@ Command plan_command() {
       {"--dtype", "TYPE", "of activations: auto, bfloat16, float16, float32", &arguments->dtype},
       {"--kv-dtype", "TYPE", "of the KV cache: auto, bfloat16, float16, fp8", &arguments->kv_dtype},
       {"--block-size", "N", "tokens of a KV block (default 16)", &arguments->block_size},
-      {"--store", "S", "a store directory or portable file: what of the plan it can answer", &arguments->store},
+      {"--store", "S", "what of the plan this store can answer: a directory, a .jsonl.zst or a shipped one's name",
+       &arguments->store},
       {"--save", "", "save the plan in --store", &arguments->save},
       {"--out", "FILE", "write the plan as JSON (dooly predict reads it)", &arguments->out},
       {"--force", "", "replace a file that is there already", &arguments->force}};

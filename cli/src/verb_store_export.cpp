@@ -84,7 +84,6 @@ ExitCode export_foreign(const ExportArguments& arguments, Terminal& terminal) {
     throw UsageError(out + ": is a file; another simulator's profile is a folder");
   if (is_taken(out) && !arguments.force)
     throw UsageError(out + ": holds files already; --force replaces those of the same name");
-  if (!std::filesystem::exists(arguments.store)) throw UsageError(arguments.store + ": no such store or file");
   Origins origins;
   const store::EnvironmentChoice choice = [&](const std::string& id,
                                               const oracle::Environment& environment) -> std::optional<int> {
@@ -94,7 +93,7 @@ ExitCode export_foreign(const ExportArguments& arguments, Terminal& terminal) {
     origins.add(environment);
     return 0;
   };
-  const auto source = store::open_sample_source({arguments.store}, choice);
+  const auto source = store::open_sample_source(named_stores(arguments.store), choice);
   try {
     terminal.print(
         import_::export_profile(*arguments.format, *source, origins.complete(arguments.options()), out).text());
@@ -111,7 +110,7 @@ Command store_export_command() {
   Command command{.name = "export",
                   .purpose = "writes a store in the portable form, or as another simulator's profile"};
   command.details = "Other simulators' files: docs/importing.md says what each layout can hold.\n";
-  command.arguments = {{"STORE", "a directory or a portable file", &arguments->store},
+  command.arguments = {{"STORE", kStoreHelp, &arguments->store},
                        {"OUT", "a file, by custom NAME.jsonl.zst; a folder for other formats", &arguments->out}};
   ExportArguments& a = *arguments;
   command.options = {

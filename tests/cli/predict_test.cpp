@@ -157,6 +157,21 @@ TEST_F(Predict, FindsStoresByTheBeginningOfTheirNames) {
       dooly({"predict", "--plan", scratch_.name("plan.json"), "--store", "no-such", "--batch", "1x1@1024"});
   EXPECT_EQ(none.code, 2);
   EXPECT_NE(none.err.find("--store: no such store"), std::string::npos) << none.err;
+  EXPECT_NE(none.err.find("; there: "), std::string::npos) << none.err;
+  EXPECT_NE(none.err.find("h200-vllm"), std::string::npos) << none.err;  // shipped
+}
+
+TEST_F(Predict, APlanIsHeldAgainstStoresByTheSameNames) {
+  const auto plan = [](const std::string& store) {
+    return dooly({"plan", "meta-llama/Llama-3.1-8B", "--store", store});
+  };
+  const ProcessResult whole = plan(store_), named = plan(scratch_.name("min"));
+  EXPECT_EQ(named.code, 0) << named.err;
+  EXPECT_EQ(named.out, whole.out);
+  const ProcessResult none = plan("no-such");
+  EXPECT_EQ(none.code, 2);
+  EXPECT_EQ(none.err,
+            dooly({"predict", "--plan", scratch_.name("plan.json"), "--store", "no-such", "--batch", "1x1@1024"}).err);
 }
 
 TEST_F(Predict, RefusesWhatNobodyAnswersIfTheRooflineMayNot) {
