@@ -1,12 +1,12 @@
 #include "asked_oracle.hpp"
 
 #include "cli_error.hpp"
+#include "named_stores.hpp"
 #include "text.hpp"
 
 #include "oracle/oracle_error.hpp"
 #include "oracle/text_file.hpp"
 #include "oracle_store/signature_store.hpp"
-#include "scenarios/find_store.hpp"
 #include "sim/deployment.hpp"
 #include "sim/profile_store.hpp"
 
@@ -27,17 +27,11 @@ std::uint32_t whole(const char* option, const std::optional<std::string>& text, 
   return value;
 }
 
-/// What --store names: as in scenarios a directory, a file, or the files of a shipped store by their name's beginning.
 std::vector<std::filesystem::path> store_paths(const std::vector<std::string>& stores) {
   std::vector<std::filesystem::path> paths;
-  const scenario::Names names = sim::known_names();
   for (const std::string& store : stores) {
-    try {
-      const auto found = scenario::find_store(store, std::filesystem::path(".") / store, names.store_directories);
-      paths.insert(paths.end(), found.begin(), found.end());
-    } catch (const std::string& what) {
-      throw UsageError("--store: " + what + ", got '" + store + "'");
-    }
+    const std::vector<std::filesystem::path> found = named_stores(store, "--store");
+    paths.insert(paths.end(), found.begin(), found.end());
   }
   return paths;
 }

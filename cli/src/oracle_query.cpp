@@ -3,6 +3,7 @@
 #include "batch_text.hpp"
 #include "cost_text.hpp"
 
+#include "oracle/json_fault.hpp"
 #include "oracle/oracle_error.hpp"
 
 #include <nlohmann/json.hpp>
@@ -10,7 +11,6 @@
 #include <algorithm>
 #include <initializer_list>
 #include <optional>
-#include <set>
 #include <stdexcept>
 
 namespace dooly::cli {
@@ -28,17 +28,9 @@ constexpr int kDeepest = 64;  // levels of a line; printing an id costs stack fo
 
 /// Throws json::exception, and BadQuery for a name that stands twice.
 json parsed(std::string_view line) {
-  using Event = json::parse_event_t;
-  std::vector<std::set<std::string>> names;  // of the objects that are open
-  const auto watch = [&](int depth, Event event, json& value) {
-    if (depth > kDeepest) throw BadQuery("nested deeper than " + std::to_string(kDeepest) + " levels");
-    if (event == Event::object_start) names.emplace_back();
-    if (event == Event::object_end) names.pop_back();
-    if (event == Event::key && !names.back().insert(value.get<std::string>()).second)
-      throw BadQuery(value.get<std::string>() + ": given twice");
-    return true;
-  };
-  return json::parse(line, watch);
+  const std::string fault = oracle::json_fault(line, kDeepest);
+  if (!fault.empty()) throw BadQuery(fault);
+  return json::parse(line);
 }
 
 void allow_only(const json& object, const std::string& where, std::initializer_list<std::string_view> names) {

@@ -8,6 +8,7 @@
 #include "start_profiler.hpp"
 #include "verbs.hpp"
 
+#include "files/errors.hpp"
 #include "oracle/oracle_error.hpp"
 #include "oracle_store/store_error.hpp"
 #include "results/errors.hpp"
@@ -51,7 +52,9 @@ ExitCode told(const Terminal& terminal) {
     return say(error, ExitCode::kRefused);
   } catch (const results::OutputRefused& error) {
     return say(error, ExitCode::kRefused);
-  } catch (const results::WriteFailed& error) {
+  } catch (const files::NameRefused& error) {
+    return say(error, ExitCode::kRefused);
+  } catch (const files::WriteFailed& error) {
     return say(error, ExitCode::kUnfinished);
   } catch (const CannotFinish& error) {
     return say(error, ExitCode::kUnfinished);

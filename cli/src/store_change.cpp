@@ -65,7 +65,7 @@ bool holds_records(const std::filesystem::path& target) {
 
 Streams open_all(const StoreChange& change) {
   Streams streams;
-  if (change.adds && holds_records(change.target)) streams.push_back(opener_of(change.target)());
+  if (change.adds && holds_records(change.target)) streams.push_back(store::open_records(change.target));
   for (const RecordOpener& open : change.inputs) streams.push_back(open());
   return streams;
 }
@@ -81,13 +81,6 @@ std::uint64_t write_file(const StoreChange& change, store::Prefer prefer) {
 }
 
 }  // namespace
-
-RecordOpener opener_of(const std::filesystem::path& path) {
-  return [path] {
-    if (!std::filesystem::exists(path)) throw UsageError(path.string() + ": no such store or file");
-    return store::open_records(path);
-  };
-}
 
 bool is_portable(const std::filesystem::path& path) {
   if (std::filesystem::is_directory(path)) return false;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "exit_code.hpp"
+#include "named_stores.hpp"
 #include "terminal.hpp"
 
 #include "oracle_store/record.hpp"
@@ -15,11 +16,6 @@
 #include <vector>
 
 namespace dooly::cli {
-
-/// Records that can be read from the start as often as needed.
-using RecordOpener = std::function<std::unique_ptr<store::RecordStream>()>;
-/// Of a store directory or portable file. The path is looked at when it is opened.
-RecordOpener opener_of(const std::filesystem::path& path);
 
 /// By its name, or what is there already: a file in portable form, else a directory.
 bool is_portable(const std::filesystem::path& path);

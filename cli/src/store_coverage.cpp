@@ -1,36 +1,16 @@
 #include "store_coverage.hpp"
 
-#include "oracle_store/portable_file.hpp"
-#include "oracle_store/record.hpp"
-#include "oracle_store/signature_store.hpp"
-
 #include <algorithm>
 #include <variant>
 
 namespace dooly::cli {
-namespace {
 
-template <typename Count>
-void count_all(store::RecordStream& stream, Count count) {
+StoreCoverage::StoreCoverage(store::RecordStream& records) {
   store::Record record;
-  while (stream.next(record)) {
+  while (records.next(record)) {
     const auto* sample = std::get_if<store::SampleRecord>(&record);
-    if (sample != nullptr && sample->sample.status == oracle::SampleStatus::kOk) count(sample->signature);
+    if (sample != nullptr && sample->sample.status == oracle::SampleStatus::kOk) samples_[sample->signature] += 1;
   }
-}
-
-}  // namespace
-
-StoreCoverage::StoreCoverage(const std::filesystem::path& path) {
-  const auto count = [&](const oracle::Signature& signature) { samples_[signature] += 1; };
-  std::error_code ignored;
-  if (std::filesystem::is_regular_file(path, ignored)) {
-    store::PortableReader reader(path);
-    count_all(reader, count);
-    return;
-  }
-  const auto opened = store::SignatureStore::open(path, store::SignatureStore::Mode::kRead);
-  count_all(*opened.records(), count);
 }
 
 std::uint64_t StoreCoverage::samples(const oracle::Signature& signature) const {

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "oracle/step_plan.hpp"
+#include "oracle_store/record.hpp"
 
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <string>
 
@@ -12,8 +12,8 @@ namespace dooly::cli {
 /// How many usable samples a store holds of each operation, in all its environments.
 class StoreCoverage {
  public:
-  /// `path`: a store directory or a portable file. Throws store::StoreError.
-  explicit StoreCoverage(const std::filesystem::path& path);
+  /// Reads all records. Throws store::StoreError.
+  explicit StoreCoverage(store::RecordStream& records);
 
   std::uint64_t samples(const oracle::Signature& signature) const;
   /// Those of the entry; for an all-reduce with kernels of the engine's own also those by NCCL, which takes the larger

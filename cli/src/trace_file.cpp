@@ -1,13 +1,12 @@
 #include "trace_file.hpp"
 
 #include "cli_error.hpp"
+#include "new_file.hpp"
 
-#include "results/errors.hpp"
+#include "files/errors.hpp"
 
-#include <fcntl.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstring>
 #include <string>
 #include <system_error>
@@ -26,42 +25,30 @@ Encoding encoding_of(const fs::path& path) {
                    "'; allowed: .csv, .jsonl");
 }
 
-int open_new(const fs::path& path, const fs::path& temporary, bool force) {
+std::optional<files::WholeFile> opened(const std::optional<fs::path>& path, bool force) {
+  if (!path) return {};
   std::error_code ignored;
-  if (fs::is_directory(path, ignored)) throw UsageError(path.string() + ": is a directory");
-  if (!force && fs::exists(path, ignored)) throw UsageError(path.string() + ": exists already; --force replaces it");
-  const int file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (file < 0) throw UsageError(path.string() + ": cannot be written: " + std::strerror(errno));
-  return file;
+  if (!fs::is_directory(*path, ignored)) refuse_taken(*path, force);
+  return std::optional<files::WholeFile>(std::in_place, *path);
 }
 
 }  // namespace
 
 TraceFile::TraceFile(const std::optional<fs::path>& path, bool force, std::optional<Encoding> encoding)
-    : path_(path.value_or("")),
-      temporary_(path ? path_.string() + ".tmp" : ""),
-      encoding_(encoding ? *encoding : encoding_of(path_)),
-      file_(path ? open_new(path_, temporary_, force) : STDOUT_FILENO),
-      buffer_(file_),
+    : encoding_(encoding ? *encoding : encoding_of(path.value_or(""))),
+      file_(opened(path, force)),
+      buffer_(file_ ? file_->descriptor() : STDOUT_FILENO),
       stream_(&buffer_) {}
-
-TraceFile::~TraceFile() {
-  if (temporary_.empty()) return;
-  ::close(file_);
-  std::error_code ignored;
-  fs::remove(temporary_, ignored);
-}
 
 void TraceFile::finish() {
   stream_.flush();
-  const std::string name = path_.empty() ? "standard output" : path_.string();
-  if (failed()) throw results::WriteFailed(name + ": cannot write: " + std::strerror(buffer_.error()));
-  if (temporary_.empty()) return;
-  if (::close(file_) != 0) throw results::WriteFailed(name + ": cannot write: " + std::strerror(errno));
-  std::error_code error;
-  fs::rename(temporary_, path_, error);
-  if (error) throw results::WriteFailed(name + ": cannot write: " + error.message());
-  temporary_.clear();
+  if (!file_) {
+    if (failed())
+      throw files::WriteFailed(std::string("standard output: cannot write: ") + std::strerror(buffer_.error()));
+    return;
+  }
+  if (failed()) file_->fail(buffer_.error());
+  file_->finish();
 }
 
 }  // namespace dooly::cli

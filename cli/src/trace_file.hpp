@@ -2,6 +2,7 @@
 
 #include "fd_buffer.hpp"
 
+#include "files/whole_file.hpp"
 #include "workload/trace_writer.hpp"
 
 #include <filesystem>
@@ -16,24 +17,19 @@ class TraceFile {
   using Encoding = workload::TraceWriter::Encoding;
 
   /// `path` empty: stdout. `encoding` empty: what the path ends in, .csv or .jsonl. Throws UsageError naming the path
-  /// if it exists (unless `force`), cannot be written, or ends in something else.
+  /// if it exists (unless `force`) or ends in something else, files::NameRefused if it cannot be written.
   TraceFile(const std::optional<std::filesystem::path>& path, bool force, std::optional<Encoding> encoding = {});
-  /// Removes a file that was not finished.
-  ~TraceFile();
-  TraceFile(const TraceFile&) = delete;
-  TraceFile& operator=(const TraceFile&) = delete;
 
   Encoding encoding() const { return encoding_; }
   std::ostream& stream() { return stream_; }
-  const std::filesystem::path& temporary() const { return temporary_; }  ///< empty: stdout
+  std::filesystem::path temporary() const { return file_ ? file_->temporary() : ""; }  ///< empty: nothing to remove
   bool failed() const { return buffer_.error() != 0; }
-  /// Throws results::WriteFailed if anything got lost.
+  /// Throws files::WriteFailed if anything got lost.
   void finish();
 
  private:
-  std::filesystem::path path_, temporary_;  ///< empty: stdout
   Encoding encoding_;
-  int file_;
+  std::optional<files::WholeFile> file_;  ///< empty: stdout
   FdBuffer buffer_;
   std::ostream stream_;
 };

@@ -1,17 +1,13 @@
-#include "cli_error.hpp"
+#include "new_file.hpp"
 #include "verbs.hpp"
 
+#include "files/whole_file.hpp"
 #include "oracle/model_table.hpp"
 #include "oracle/oracle_error.hpp"
-#include "results/errors.hpp"
 #include "scenarios/load.hpp"
 #include "scenarios/write.hpp"
 #include "sim/deployment.hpp"
 
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -23,17 +19,6 @@ struct InitArguments {
   std::optional<std::string> from, out;
   bool force = false;
 };
-
-void write_new_file(const std::filesystem::path& path, const std::string& text, bool force) {
-  std::error_code ignored;
-  if (!force && std::filesystem::exists(path, ignored))
-    throw UsageError(path.string() + ": exists already; --force replaces it");
-  std::ofstream file(path, std::ios::binary);
-  if (!file) throw UsageError(path.string() + ": cannot be written: " + std::strerror(errno));
-  file << text;
-  file.close();
-  if (!file) throw results::WriteFailed(path.string() + ": cannot write: " + std::strerror(errno));
-}
 
 std::optional<std::uint64_t> longest_context(const std::string& model) {
   try {
@@ -56,7 +41,8 @@ std::string translated(const std::string& vllm_command) {
 ExitCode init(const InitArguments& arguments, Terminal& terminal) {
   const std::string text = arguments.from ? translated(*arguments.from) : scenario::init_template();
   if (arguments.out) {
-    write_new_file(*arguments.out, text, arguments.force);
+    refuse_taken(*arguments.out, arguments.force);
+    files::write_whole_file(*arguments.out, text);
     terminal.note("wrote " + *arguments.out + "; next: dooly run " + *arguments.out);
   } else {
     terminal.print(text);

@@ -1,19 +1,18 @@
 #include "cli_error.hpp"
+#include "named_stores.hpp"
+#include "new_file.hpp"
 #include "plan_text.hpp"
 #include "store_coverage.hpp"
 #include "text.hpp"
 #include "verbs.hpp"
 
+#include "files/whole_file.hpp"
 #include "oracle/model_table.hpp"
 #include "oracle/step_plan.hpp"
 #include "oracle_store/signature_store.hpp"
-#include "results/errors.hpp"
 
-#include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -77,19 +76,10 @@ std::filesystem::path file_of(const std::string& out, const oracle::StepPlan& pl
 }
 
 void write_plans(const PlanArguments& arguments, const std::vector<oracle::StepPlan>& plans, Terminal& terminal) {
+  for (const oracle::StepPlan& plan : plans) refuse_taken(file_of(*arguments.out, plan, plans.size()), arguments.force);
   for (const oracle::StepPlan& plan : plans) {
     const std::filesystem::path path = file_of(*arguments.out, plan, plans.size());
-    std::error_code ignored;
-    if (!arguments.force && std::filesystem::exists(path, ignored))
-      throw UsageError(path.string() + ": exists already; --force replaces it");
-  }
-  for (const oracle::StepPlan& plan : plans) {
-    const std::filesystem::path path = file_of(*arguments.out, plan, plans.size());
-    std::ofstream file(path, std::ios::binary);
-    if (!file) throw UsageError(path.string() + ": cannot be written: " + std::strerror(errno));
-    file << plan_json(plan);
-    file.close();
-    if (!file) throw results::WriteFailed(path.string() + ": cannot write: " + std::strerror(errno));
+    files::write_whole_file(path, plan_json(plan));
     terminal.note("wrote " + path.string());
   }
 }
@@ -114,7 +104,7 @@ ExitCode plan(const PlanArguments& arguments, Terminal& terminal) {
   if (arguments.save && !arguments.store) throw UsageError("--save: needs --store, the store to save the plan in");
   const std::vector<oracle::StepPlan> plans = plans_of(arguments);
   std::optional<StoreCoverage> coverage;
-  if (arguments.store) coverage.emplace(*arguments.store);
+  if (arguments.store) coverage.emplace(*opener_of(*arguments.store, "--store")());
   for (std::size_t i = 0; i < plans.size(); ++i) {
     if (i > 0) terminal.print("\n");
     terminal.print(plan_text(plans[i], coverage ? &*coverage : nullptr));
@@ -150,7 +140,8 @@ Command plan_command() {
       {"--dtype", "TYPE", "of activations: auto, bfloat16, float16, float32", &arguments->dtype},
       {"--kv-dtype", "TYPE", "of the KV cache: auto, bfloat16, float16, fp8", &arguments->kv_dtype},
       {"--block-size", "N", "tokens of a KV block (default 16)", &arguments->block_size},
-      {"--store", "S", "a store directory or portable file: what of the plan it can answer", &arguments->store},
+      {"--store", "S", "what of the plan this store can answer: a directory, a .jsonl.zst or a shipped one's name",
+       &arguments->store},
       {"--save", "", "save the plan in --store", &arguments->save},
       {"--out", "FILE", "write the plan as JSON (dooly predict reads it)", &arguments->out},
       {"--force", "", "replace a file that is there already", &arguments->force}};

@@ -1,5 +1,4 @@
-#include "cli_error.hpp"
-#include "store_change.hpp"
+#include "named_stores.hpp"
 #include "text.hpp"
 #include "verb_store.hpp"
 
@@ -34,8 +33,7 @@ struct Findings {
   std::vector<store::Damage> damages, remarks;
 };
 
-Findings findings_of(const std::string& path) {
-  if (!std::filesystem::exists(path)) throw UsageError(path + ": no such store or file");
+Findings findings_of(const std::filesystem::path& path) {
   Findings found;
   if (std::filesystem::is_directory(path)) {
     found.damages = store::SignatureStore::verify(path, &found.remarks);
@@ -45,7 +43,7 @@ Findings findings_of(const std::string& path) {
     store::PortableReader reader(path);
     for (store::Record record; reader.next(record);) continue;
   } catch (const store::StoreDamaged& error) {
-    found.damages.push_back({"file", path, error.what()});
+    found.damages.push_back({"file", path.string(), error.what()});
   }
   return found;
 }
@@ -57,10 +55,14 @@ void print_some(const std::string& path, const std::vector<store::Damage>& damag
   if (damages.size() > most) terminal.print(path + ": ... and " + with_commas(damages.size() - most) + " more\n");
 }
 
-ExitCode verify(const std::vector<std::string>& paths, bool all_remarks, Terminal& terminal) {
+ExitCode verify(const std::vector<std::string>& names, bool all_remarks, Terminal& terminal) {
+  std::vector<std::filesystem::path> stores;
+  for (const std::string& name : names)
+    for (const std::filesystem::path& store : named_stores(name)) stores.push_back(store);
   ExitCode code = ExitCode::kDone;
-  for (const std::string& path : paths) {
-    const auto [damages, remarks] = findings_of(path);
+  for (const std::filesystem::path& store : stores) {
+    const std::string path = store.string();
+    const auto [damages, remarks] = findings_of(store);
     print_some(path, damages, kShown, terminal);
     if (all_remarks) print_some(path, remarks, remarks.size(), terminal);
     std::string verdict = damages.empty() ? "sound" : "DAMAGED in " + with_commas(damages.size()) + " places";
@@ -82,8 +84,7 @@ Command store_diff_command() {
   };
   const auto arguments = std::make_shared<Arguments>();
   Command command{.name = "diff", .purpose = "what two stores hold differently"};
-  command.arguments = {{"LEFT", "a directory or a portable file", &arguments->left},
-                       {"RIGHT", "another", &arguments->right}};
+  command.arguments = {{"LEFT", kStoreHelp, &arguments->left}, {"RIGHT", "another", &arguments->right}};
   command.options = {{"--exit-code", "", "exit status 4 if they differ", &arguments->judged}};
   command.examples = {"dooly store diff yesterday.jsonl.zst h200"};
   command.action = [arguments](Terminal& terminal) {
@@ -103,7 +104,7 @@ Command store_verify_command() {
       "Checks every record, every link between records, and the bytes of all files of a directory that its last "
       "writer\n"
       "closed. Exit status 4 if something is wrong.\n";
-  command.arguments = {{"STORE", "directories and portable files", &arguments->paths}};
+  command.arguments = {{"STORE", "directories, portable files, names of shipped ones", &arguments->paths}};
   command.options = {{"--remarks", "", "also list operators that ran different kernel families", &arguments->remarks}};
   command.examples = {"dooly store verify h200 h200.jsonl.zst"};
   command.action = [arguments](Terminal& terminal) { return verify(arguments->paths, arguments->remarks, terminal); };

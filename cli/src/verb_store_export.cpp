@@ -1,4 +1,5 @@
 #include "cli_error.hpp"
+#include "new_file.hpp"
 #include "removed_on_signal.hpp"
 #include "store_change.hpp"
 #include "text.hpp"
@@ -68,7 +69,7 @@ struct Origins {
 
 ExitCode export_portable(const ExportArguments& arguments, Terminal& terminal) {
   const std::string& out = arguments.out;
-  if (std::filesystem::exists(out) && !arguments.force) throw UsageError(out + ": exists already; --force replaces it");
+  refuse_taken(out, arguments.force);
   const auto records = opener_of(arguments.store)();
   store::PortableWriter writer(out);
   const RemovedOnSignal guard(writer.temporary());
@@ -83,7 +84,6 @@ ExitCode export_foreign(const ExportArguments& arguments, Terminal& terminal) {
     throw UsageError(out + ": is a file; another simulator's profile is a folder");
   if (is_taken(out) && !arguments.force)
     throw UsageError(out + ": holds files already; --force replaces those of the same name");
-  if (!std::filesystem::exists(arguments.store)) throw UsageError(arguments.store + ": no such store or file");
   Origins origins;
   const store::EnvironmentChoice choice = [&](const std::string& id,
                                               const oracle::Environment& environment) -> std::optional<int> {
@@ -93,7 +93,7 @@ ExitCode export_foreign(const ExportArguments& arguments, Terminal& terminal) {
     origins.add(environment);
     return 0;
   };
-  const auto source = store::open_sample_source({arguments.store}, choice);
+  const auto source = store::open_sample_source(named_stores(arguments.store), choice);
   try {
     terminal.print(
         import_::export_profile(*arguments.format, *source, origins.complete(arguments.options()), out).text());
@@ -110,7 +110,7 @@ Command store_export_command() {
   Command command{.name = "export",
                   .purpose = "writes a store in the portable form, or as another simulator's profile"};
   command.details = "Other simulators' files: docs/importing.md says what each layout can hold.\n";
-  command.arguments = {{"STORE", "a directory or a portable file", &arguments->store},
+  command.arguments = {{"STORE", kStoreHelp, &arguments->store},
                        {"OUT", "a file, by custom NAME.jsonl.zst; a folder for other formats", &arguments->out}};
   ExportArguments& a = *arguments;
   command.options = {

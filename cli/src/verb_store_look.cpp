@@ -1,5 +1,4 @@
-#include "cli_error.hpp"
-#include "store_change.hpp"
+#include "named_stores.hpp"
 #include "text.hpp"
 #include "verb_store.hpp"
 
@@ -117,14 +116,18 @@ ExitCode list(const std::string& path, bool operators, Terminal& terminal) {
 
 // --- stat
 
+std::uintmax_t size_of(const std::filesystem::path& store) {
+  if (!std::filesystem::is_directory(store)) return std::filesystem::file_size(store);
+  std::uintmax_t bytes = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(store))
+    if (entry.is_regular_file()) bytes += entry.file_size();
+  return bytes;
+}
+
 ExitCode statistics(const std::string& path, Terminal& terminal) {
   const Contents all = contents_of(path);
   std::uintmax_t bytes = 0;
-  if (is_portable(path))
-    bytes = std::filesystem::file_size(path);
-  else
-    for (const auto& entry : std::filesystem::directory_iterator(path))
-      if (entry.is_regular_file()) bytes += entry.file_size();
+  for (const std::filesystem::path& store : named_stores(path)) bytes += size_of(store);
   std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> kinds;  // operators and samples
   for (const auto& [of, series] : all.series) {
     auto& [operators, samples] = kinds[all.keys.contains(of.second) ? all.keys.at(of.second).kind : "not known"];
@@ -157,7 +160,7 @@ Command store_ls_command() {
   };
   const auto arguments = std::make_shared<Arguments>();
   Command command{.name = "ls", .purpose = "what a store holds: environments and plans, or operators"};
-  command.arguments = {{"STORE", "a directory or a portable file", &arguments->store}};
+  command.arguments = {{"STORE", kStoreHelp, &arguments->store}};
   command.options = {{"--operators", "", "a line per operator and environment", &arguments->operators}};
   command.examples = {"dooly store ls h200", "dooly store ls h200.jsonl.zst --operators | grep attention"};
   command.action = [arguments](Terminal& terminal) { return list(arguments->store, arguments->operators, terminal); };
@@ -167,7 +170,7 @@ Command store_ls_command() {
 Command store_stat_command() {
   const auto path = std::make_shared<std::string>();
   Command command{.name = "stat", .purpose = "counts and sizes"};
-  command.arguments = {{"STORE", "a directory or a portable file", path.get()}};
+  command.arguments = {{"STORE", kStoreHelp, path.get()}};
   command.action = [path](Terminal& terminal) { return statistics(*path, terminal); };
   return command;
 }

@@ -1,5 +1,5 @@
 #include "cli_error.hpp"
-#include "store_change.hpp"
+#include "named_stores.hpp"
 #include "stored_fits.hpp"
 #include "text.hpp"
 #include "verb_store.hpp"
@@ -117,7 +117,8 @@ class SampleTables {
 ExitCode show_records(const std::string& path, Wanted wanted, Terminal& terminal) {
   const auto records = opener_of(path)();
   std::optional<store::SignatureStore> directory;
-  if (!is_portable(path)) directory = store::SignatureStore::open(path, store::SignatureStore::Mode::kRead);
+  if (std::filesystem::is_directory(path))
+    directory = store::SignatureStore::open(path, store::SignatureStore::Mode::kRead);
   std::map<std::string, oracle::Environment> environments;
   SampleTables tables(directory ? &*directory : nullptr);
   for (store::Record record; records->next(record);) {
@@ -146,7 +147,7 @@ ExitCode show_records(const std::string& path, Wanted wanted, Terminal& terminal
 }
 
 ExitCode show_journal(const std::string& path, Terminal& terminal) {
-  if (is_portable(path)) throw UsageError(path + ": only a store directory has a journal");
+  if (!std::filesystem::is_directory(path)) throw UsageError(path + ": only a store directory has a journal");
   const auto opened = store::SignatureStore::open(path, store::SignatureStore::Mode::kRead);
   for (const std::string& line : opened.journal()) terminal.print(line + "\n");
   return ExitCode::kDone;
@@ -164,7 +165,7 @@ Command store_show_command() {
   command.details =
       "WHAT is environment, operator, plan or collectives and the beginning of a name or hash (none: the only one\n"
       "there is), or just the beginning; or journal.\n";
-  command.arguments = {{"STORE", "a directory or a portable file", &arguments->store},
+  command.arguments = {{"STORE", kStoreHelp, &arguments->store},
                        {"WHAT", "what to show: [KIND] [NAME]", &arguments->words}};
   command.examples = {"dooly store show h200 operator 9ab34c", "dooly store show h200 plan llama",
                       "dooly store show h200 journal"};

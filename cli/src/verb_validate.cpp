@@ -2,7 +2,7 @@
 #include "interrupts.hpp"
 #include "verbs.hpp"
 
-#include "results/errors.hpp"
+#include "files/whole_file.hpp"
 #include "validate/interruption.hpp"
 #include "validate/outcome.hpp"
 #include "validate/sensitivity.hpp"
@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <set>
 
@@ -44,11 +43,6 @@ std::vector<validate::Validation> load_all(const std::vector<std::string>& files
   return loaded;
 }
 
-void write_file(const fs::path& path, const std::string& text) {
-  std::ofstream stream(path, std::ios::binary);
-  if (!(stream << text) || !stream.flush()) throw results::WriteFailed(path.string() + ": cannot write");
-}
-
 /// Before anything runs, so that a name that will not do costs nothing.
 void make_directory(const fs::path& directory) {
   std::error_code error;
@@ -59,8 +53,8 @@ void make_directory(const fs::path& directory) {
 
 void write_outcome(const validate::Outcome& outcome, const fs::path& directory) {
   const std::string& name = outcome.validation.name;
-  write_file(directory / (name + ".json"), outcome_json(outcome, true));
-  if (!outcome.is_skipped()) write_file(directory / (name + ".svg"), outcome_svg(outcome));
+  files::write_whole_file(directory / (name + ".json"), outcome_json(outcome, true));
+  if (!outcome.is_skipped()) files::write_whole_file(directory / (name + ".svg"), outcome_svg(outcome));
 }
 
 /// Figures of all validations so far.

@@ -1,12 +1,12 @@
 #include "strict_json.hpp"
 
 #include "oracle/canonical_json.hpp"
+#include "oracle/json_fault.hpp"
 #include "oracle/oracle_error.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <set>
 
 namespace dooly::oracle {
 namespace {
@@ -56,19 +56,10 @@ std::string canonical_form(std::string_view json, std::string_view what) {
 }
 
 nlohmann::json parse_strictly(std::string_view json, std::string_view what) {
-  using Event = nlohmann::json::parse_event_t;
-  std::vector<std::set<std::string>> names;  // of the objects that are open
-  const auto watch = [&](int depth, Event event, nlohmann::json& parsed) {
-    if (depth > kDeepest)
-      throw OracleError(std::string(what) + ": nested deeper than " + std::to_string(kDeepest) + " levels");
-    if (event == Event::object_start) names.emplace_back();
-    if (event == Event::object_end) names.pop_back();
-    if (event == Event::key && !names.back().insert(parsed.get<std::string>()).second)
-      throw OracleError(std::string(what) + ": " + parsed.get<std::string>() + ": given twice");
-    return true;
-  };
+  const std::string fault = json_fault(json, kDeepest);
+  if (!fault.empty()) throw OracleError(std::string(what) + ": " + fault);
   try {
-    return nlohmann::json::parse(json, watch);
+    return nlohmann::json::parse(json);
   } catch (const nlohmann::json::exception& error) {
     throw OracleError(std::string(what) + ": no JSON: " + error.what());
   }

@@ -31,6 +31,20 @@ std::vector<fs::path> search_path() {
   return directories;
 }
 
+/// "; there: a, b", of the stores that a name could have found.
+std::string all_in(const std::vector<fs::path>& directories) {
+  constexpr std::size_t kMost = 20;
+  std::map<std::string, fs::path> all;
+  for (const fs::path& directory : directories) add_matching(directory, "", all);
+  std::string text;
+  std::size_t shown = 0;
+  for (const auto& [file, path] : all) {
+    if (shown++ == kMost) return text + " and " + std::to_string(all.size() - kMost) + " more";
+    text += (text.empty() ? "; there: " : ", ") + file.substr(0, file.size() - kEnding.size());
+  }
+  return text;
+}
+
 }  // namespace
 
 std::vector<fs::path> find_store(const std::string& text, const fs::path& at, const std::vector<fs::path>& more) {
@@ -50,7 +64,7 @@ std::vector<fs::path> find_store(const std::string& text, const fs::path& at, co
     std::string searched;
     for (const fs::path& directory : directories) searched += (searched.empty() ? "" : ", ") + directory.string();
     throw "no such store: neither a directory nor a file, and no " + name + "*" + std::string(kEnding) + " in " +
-        searched;
+        searched + all_in(directories);
   }
   std::vector<fs::path> files;
   for (const auto& [file, path] : found) files.push_back(path);

@@ -1,5 +1,7 @@
 #include "schedulers/policy_template.hpp"
 
+#include "files/errors.hpp"
+#include "files/whole_file.hpp"
 #include "names.hpp"
 #include "schedulers/builtin.hpp"
 #include "schedulers/component_error.hpp"
@@ -8,7 +10,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cstddef>
-#include <fstream>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -65,13 +66,6 @@ std::string filled(std::string_view text, std::string_view name) {
   return result;
 }
 
-void write(const fs::path& path, const std::string& text) {
-  std::ofstream out(path, std::ios::binary);
-  out << text;
-  out.close();
-  if (!out) throw ComponentError("cannot write " + path.string());
-}
-
 }  // namespace
 
 std::vector<fs::path> write_policy_template(std::string_view name, const fs::path& directory) {
@@ -85,9 +79,14 @@ std::vector<fs::path> write_policy_template(std::string_view name, const fs::pat
     throw ComponentError(directory.string() + ": cannot be created: " + error.message());
   }
   std::vector<fs::path> written;
-  for (const TemplateFile& file : policy_template_files()) {
-    written.push_back(directory / file.path);
-    write(written.back(), filled(file.text, name));
+  try {
+    for (const TemplateFile& file : policy_template_files()) {
+      written.push_back(directory / file.path);
+      files::write_whole_file(written.back(), filled(file.text, name));
+    }
+  } catch (const files::WriteFailed&) {
+    fs::remove_all(directory, error);  // half a plug-in is none, and the next attempt needs the name
+    throw;
   }
   return written;
 }

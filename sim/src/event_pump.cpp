@@ -8,13 +8,6 @@
 
 namespace dooly::sim {
 
-namespace {
-
-// SimGrid treats dates closer than 1 ns (surf/precision) as one; own events that near to its next one wait for it.
-constexpr double kClockMargin = 2e-9;
-
-}  // namespace
-
 void EventPump::fail_past(double time_s) const {
   throw std::logic_error(fmt::format("time runs back: an event at {} s was announced at {} s", time_s, now_s_));
 }
@@ -42,7 +35,7 @@ void EventPump::advance() {
   advancing_ = true;
   try {  // an exception must not unwind the network's engine
     handle_due(clock_->now_s());
-    if (look_ahead_ && !stopped_) run_ahead(clock_->next_activity_s() - kClockMargin);
+    if (look_ahead_ && !stopped_) run_ahead(clock_->next_activity_s());
   } catch (...) {
     failure_ = std::current_exception();
     stopped_ = true;
@@ -52,7 +45,8 @@ void EventPump::advance() {
   if (stopped_) return;
   if (next_s < kNever) {
     clock_->call_at(next_s);
-  } else if (clock_->now_s() < now_s_) {  // nothing is left: let the network's clock end at the same time
+  } else if (clock_->now_s() < now_s_ && clock_->next_activity_s() == kNever) {
+    // nothing is left: let the network's clock end at the same time
     clock_->call_at(now_s_);
   }
 }

@@ -51,6 +51,15 @@ TEST(OracleQuery, DeepNestingAndNamesGivenTwiceAreErrorsOfTheLine) {
   EXPECT_EQ(json::parse(answer_query(fixed, "[]")).at("error"), "not a JSON object");
 }
 
+/// 400,000 decodes on a line: 80 milliard steps if each looked at those before it, minutes.
+TEST(OracleQuery, ManyObjectsOnALineAreReadInOneGo) {
+  constexpr std::uint32_t kDecodes = 400'000;
+  std::string line = R"({"decode":[{"context":7})";
+  for (std::uint32_t i = 1; i < kDecodes; ++i) line += R"(,{"context":7})";
+  const oracle::FixedOracle fixed({.per_token = 0.25});
+  EXPECT_EQ(json::parse(answer_query(fixed, line + "]}")).at("iteration_s"), 0.25 * kDecodes);
+}
+
 TEST(OracleQuery, AnswersALine) {
   const oracle::FixedOracle fixed({.base = 0.5});
   const json answer = json::parse(answer_query(
@@ -148,6 +157,21 @@ TEST_F(Predict, FindsStoresByTheBeginningOfTheirNames) {
       dooly({"predict", "--plan", scratch_.name("plan.json"), "--store", "no-such", "--batch", "1x1@1024"});
   EXPECT_EQ(none.code, 2);
   EXPECT_NE(none.err.find("--store: no such store"), std::string::npos) << none.err;
+  EXPECT_NE(none.err.find("; there: "), std::string::npos) << none.err;
+  EXPECT_NE(none.err.find("h200-vllm"), std::string::npos) << none.err;  // shipped
+}
+
+TEST_F(Predict, APlanIsHeldAgainstStoresByTheSameNames) {
+  const auto plan = [](const std::string& store) {
+    return dooly({"plan", "meta-llama/Llama-3.1-8B", "--store", store});
+  };
+  const ProcessResult whole = plan(store_), named = plan(scratch_.name("min"));
+  EXPECT_EQ(named.code, 0) << named.err;
+  EXPECT_EQ(named.out, whole.out);
+  const ProcessResult none = plan("no-such");
+  EXPECT_EQ(none.code, 2);
+  EXPECT_EQ(none.err,
+            dooly({"predict", "--plan", scratch_.name("plan.json"), "--store", "no-such", "--batch", "1x1@1024"}).err);
 }
 
 TEST_F(Predict, RefusesWhatNobodyAnswersIfTheRooflineMayNot) {

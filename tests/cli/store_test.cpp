@@ -134,14 +134,47 @@ TEST_F(StoreVerb, AnExportSaysWhereItsSamplesComeFrom) {
   const ProcessResult wrote =
       verb({"export", first, exported, "--format", "llmservingsim", "--model", "meta-llama/Llama-3.1-8B"});
   ASSERT_EQ(wrote.code, 0) << wrote.err;
+  const ProcessResult full = dooly({"store", "export", first, scratch_.name("full"), "--format", "llmservingsim",
+                                    "--model", "meta-llama/Llama-3.1-8B"},
+                                   {.file_size = 40});
+  EXPECT_EQ(full.code, 3);
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(scratch_ / "full"))
+    EXPECT_TRUE(entry.is_directory()) << entry.path();
   ASSERT_EQ(verb({"import", again, exported, "--format", "llmservingsim"}).code, 0);
   const ProcessResult same = verb({"diff", first, again, "--exit-code"});
   EXPECT_EQ(same.code, 0) << same.out;
   EXPECT_NE(same.out.find("4 records equal"), std::string::npos) << same.out;
 }
 
+TEST_F(StoreVerb, ReadsWhatANameBeginsAsOneStore) {
+  write(scratch_.name("b.jsonl.zst"), {{8, 1e-5}, {128, 3e-5}});
+  write(scratch_.name("by-kind.jsonl.zst"), {{256, 5e-5}});
+  const std::string b = scratch_.name("b");
+  // points 8 and 128 of the one, 256 of the other, of two operators each; a.jsonl.zst is not meant
+  const ProcessResult stat = verb({"stat", b});
+  EXPECT_EQ(stat.code, 0) << stat.err;
+  EXPECT_NE(stat.out.find("samples            6\n"), std::string::npos) << stat.out;
+  const auto bytes = std::filesystem::file_size(b + ".jsonl.zst") + std::filesystem::file_size(b + "y-kind.jsonl.zst");
+  EXPECT_NE(stat.out.find("bytes on disk      " + std::to_string(bytes / 1000) + ","), std::string::npos) << stat.out;
+  ASSERT_EQ(verb({"export", b, scratch_.name("whole.jsonl.zst")}).code, 0);
+  EXPECT_EQ(verb({"diff", b, scratch_.name("whole"), "--exit-code"}).code, 0);
+  EXPECT_EQ(verb({"verify", b}).out, b + ".jsonl.zst: sound\n" + b + "y-kind.jsonl.zst: sound\n");
+  EXPECT_NE(verb({"show", b, "operator", oracle::signature_of(linear(1024)).hex()}).out.find("256"), std::string::npos);
+}
+
+TEST_F(StoreVerb, StoresOfOneNameThatContradictEachOtherAreRefused) {
+  write(scratch_.name("b.jsonl.zst"), {{8, 1e-5}});
+  write(scratch_.name("bb.jsonl.zst"), {{8, 2e-5}});
+  const ProcessResult result = verb({"ls", scratch_.name("b")});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_EQ(result.err.rfind(scratch_.name("b") + ": these stores contradict each other: ~ sample of ", 0), 0u)
+      << result.err;
+}
+
 TEST_F(StoreVerb, WhatIsNoStoreIsRefused) {
-  EXPECT_EQ(verb({"ls", scratch_.name("absent")}).err, scratch_.name("absent") + ": no such store or file\n");
+  EXPECT_EQ(verb({"ls", scratch_.name("absent")}).err,
+            scratch_.name("absent") + ": no such store: neither a directory nor a file, and no absent*.jsonl.zst in " +
+                scratch_.path().string() + "; there: a\n");
   EXPECT_EQ(verb({"ls", scratch_.path()}).code, 2);
   EXPECT_EQ(verb({"show", file_, "operator", "ffff"}).code, 2);
   EXPECT_NE(verb({"show", file_, "operator"}).err.find("say more of its name"), std::string::npos);

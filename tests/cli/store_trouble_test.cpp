@@ -47,7 +47,7 @@ TEST_F(StoreTrouble, AFullDiskIsStatusThreeAndLeavesNoFile) {
   const std::string out = scratch_.name("out.jsonl.zst");
   const ProcessResult exported = dooly({"store", "export", file_, out}, {.file_size = 1000});
   EXPECT_EQ(exported.code, 3);
-  EXPECT_TRUE(has(exported.err, "out.jsonl.zst: cannot be written: File too large")) << exported.err;
+  EXPECT_TRUE(has(exported.err, "out.jsonl.zst: cannot write: File too large")) << exported.err;
   EXPECT_FALSE(fs::exists(out));
   EXPECT_FALSE(fs::exists(out + ".tmp"));
   const ProcessResult imported = dooly({"store", "import", scratch_.name("s"), file_}, {.file_size = 100'000});

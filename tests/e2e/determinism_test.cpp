@@ -169,5 +169,15 @@ TEST(Determinism, TenThousandGpusFromTheirOwnExport) {
   EXPECT_EQ(one.requests.size(), 5000u);
 }
 
+/// So many steps that some end within a nanosecond before a transfer does; those that are computed ahead do not.
+TEST(Determinism, TenThousandGpusStepByStep) {
+  const std::string file = test::source_path("scenarios/scale-10240-gpus.yaml").string();
+  const RunResult ahead = run_scenario(file, {"workload.synthetic.requests=10000"});
+  const RunResult step_by_step = run_scenario(file, {"workload.synthetic.requests=10000", "output.iterations=csv"});
+  ASSERT_EQ(ahead.process.code, 0) << ahead.process.err;
+  EXPECT_TRUE(ahead.requests_text == step_by_step.requests_text);
+  EXPECT_EQ(results_alone(ahead.summary_text), results_alone(step_by_step.summary_text));
+}
+
 }  // namespace
 }  // namespace dooly::e2e

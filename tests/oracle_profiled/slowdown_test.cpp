@@ -56,6 +56,17 @@ TEST(AttentionSlowdown, APointHasItsOwnValueAndOthersLieBetweenThem) {
   EXPECT_DOUBLE_EQ(AttentionSlowdown().factor(8, 8), 1.0);
 }
 
+TEST(SustainedOverCool, TimesOfOnePointCountByTheirMean) {
+  SustainedOverCool<double> both;
+  both.add_cool(8, 1e-5);
+  both.add_cool(8, 3e-5);
+  both.add_sustained(8, 2e-5);
+  both.add_sustained(8, 4e-5);
+  both.add_cool(16, 1e-5);
+  ASSERT_EQ(both.ratios().size(), 1u);
+  EXPECT_DOUBLE_EQ(both.ratios().at(8), 1.5);  // 30 us of 20 us
+}
+
 TEST(SustainedOverCool, OnlyPointsOfBothRegimesAndOnlyGoodOnes) {
   const auto sample = [](SamplePoint point, double seconds, ClockRegime regime) {
     Sample s;

@@ -128,6 +128,17 @@ TEST(Trace, PrintsWritesAndJudges) {
   EXPECT_EQ(dooly({"trace", "contradictory"}).code, 4);
 }
 
+TEST(Trace, AFileThatCannotBeWrittenIsRefusedBeforeTheTrace) {
+  const Scratch scratch;
+  const ProcessResult nowhere = dooly({"trace", "good", "--json", scratch.name("nowhere/trace.json")});
+  EXPECT_EQ(nowhere.code, 2);
+  EXPECT_EQ(nowhere.err, scratch.name("nowhere/trace.json") + ": cannot be written: No such file or directory\n");
+  EXPECT_EQ(nowhere.out, "");
+  const ProcessResult full = dooly({"trace", "good", "--json", "/dev/full"});
+  EXPECT_EQ(full.code, 3);
+  EXPECT_EQ(full.err, "/dev/full: cannot write: No space left on device\n");
+}
+
 TEST(Trace, LowCoverageFailsUnlessAllowed) {
   const ProcessResult low = dooly({"trace", "low"});
   EXPECT_EQ(low.code, 4);

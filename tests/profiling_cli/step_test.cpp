@@ -30,8 +30,20 @@ TEST(Step, AFileThatCannotBeWrittenIsRefusedBeforeAnyStepRuns) {
   const ProcessResult result =
       dooly({"step", "config.json", "--kernels", ".", "--json", scratch.name("nowhere/steps.jsonl")});
   EXPECT_EQ(result.code, 2) << result.err;
-  EXPECT_NE(result.err.find("--json"), std::string::npos) << result.err;
+  EXPECT_EQ(result.err, scratch.name("nowhere/steps.jsonl") + ": cannot be written: No such file or directory\n");
   EXPECT_EQ(result.out, "");
+}
+
+TEST(Step, AFullDiskIsToldAndLeavesNoHalfLine) {
+  const Scratch scratch;
+  const std::string json = scratch.name("steps.jsonl");
+  const ProcessResult result =
+      dooly({"step", "config.json", "--kernels", ".", "--batches", "1x1,2x1,3x1,4x1,5x1,6x1,7x1,8x1", "--json", json},
+            {.file_size = 120});  // 8 lines of 19 bytes; what goes to stderr has less
+  EXPECT_EQ(result.code, 3);
+  EXPECT_EQ(result.err, json + ": cannot write: File too large\n");
+  EXPECT_FALSE(std::filesystem::exists(json));
+  EXPECT_FALSE(std::filesystem::exists(json + ".tmp"));
 }
 
 TEST(Step, RefusesBatchesThatItCannotRead) {

@@ -119,6 +119,19 @@ TEST(Fabric, ALoneFlowTakesLatencyPlusBytesOverBandwidth) {
   EXPECT_NEAR(bench.fabric.stats().mean_bytes_per_s(), kNic * 0.25 / (0.25 + 0x1p-19), 1e3);
 }
 
+/// SimGrid ends a flow up to 1 ns early where it stands still so shortly before: it must not stand still for own
+/// events.
+TEST(Fabric, WhatHappensJustBeforeAFlowsEndDoesNotEndIt) {
+  Bench bench(ClusterOf{}.plan());
+  bench.flow(0, 1, kSecondOfNic);
+  bench.pump.set_turn(0, 1 - 0x1p-31);  // 0.47 ns
+  bench.at(1 - 0x1p-32, [] {});
+  bench.pump.set_next_arrival(1 - 0x1p-33);
+  EXPECT_EQ(bench.run(), std::vector<double>{1});
+  ASSERT_EQ(bench.lines.size(), 3U);
+  EXPECT_EQ(bench.lines.back(), "1 flow 0");
+}
+
 TEST(Fabric, TwoFlowsIntoOneNicHalveIt) {
   Bench bench(ClusterOf{}.plan());
   bench.flow(0, 2, kSecondOfNic);

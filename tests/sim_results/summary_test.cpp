@@ -162,6 +162,25 @@ TEST(TerminalSummary, NamesGpuModelAndWhoseTimes) {
       << text;
 }
 
+/// Of a run of 4 s in which the only replica stands still for `idle_s`.
+std::string busy_text(double idle_s) {
+  Summary summary = small_run();
+  replica::ReplicaStats& stats = summary.run.pools.front().replicas.front();
+  stats.prefill_s = stats.mixed_s = 0;
+  stats.decode_s = 4 - idle_s;
+  const std::string text = terminal_summary(summary, {}, false);
+  const std::size_t from = text.find("busy ");
+  return text.substr(from, text.find(',', from) - from);
+}
+
+TEST(TerminalSummary, NearlyAllIsNotPrintedAsAll) {
+  EXPECT_EQ(busy_text(0), "busy 100 %");
+  EXPECT_EQ(busy_text(0.008), "busy 99.8 %");
+  EXPECT_EQ(busy_text(0.0012), "busy 99.97 %");    // 1.2 ms of 4 s are 0.03 %
+  EXPECT_EQ(busy_text(0.00008), "busy 99.998 %");  // 0.002 %
+  EXPECT_EQ(busy_text(4e-9), "busy 99.99999 %");   // 1e-7 %
+}
+
 TEST(TerminalSummary, ColoursOnlyWhereAsked) {
   EXPECT_EQ(terminal_summary(small_run(), {}, false).find('\x1b'), std::string::npos);
   EXPECT_NE(terminal_summary(small_run(), {}, true).find("\x1b[33m2 completed\x1b[0m"), std::string::npos);

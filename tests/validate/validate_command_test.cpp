@@ -95,6 +95,14 @@ TEST_F(ValidateCommand, OutHoldsPairsAndAPlot) {
     EXPECT_TRUE(has(svg, panel)) << panel;
 }
 
+TEST_F(ValidateCommand, AFullDiskLeavesNoHalfFile) {
+  const std::string out = scratch_.name("out");
+  const auto result = cli::dooly({"validate", file("v.yaml", ""), "--out", out}, {.file_size = 500});
+  EXPECT_EQ(result.code, 3);
+  EXPECT_EQ(result.err, out + "/v.json: cannot write: File too large\n");
+  EXPECT_TRUE(std::filesystem::is_empty(out));
+}
+
 TEST_F(ValidateCommand, EqualCallsGiveEqualBytes) {
   const std::string validation = file("v.yaml", "");
   cli::dooly({"validate", validation, "--out", scratch_.name("a")});

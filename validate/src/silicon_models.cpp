@@ -1,5 +1,6 @@
 #include "silicon_models.hpp"
 
+#include "files/whole_file.hpp"
 #include "oracle/oracle_error.hpp"
 #include "oracle/text_file.hpp"
 #include "validate/validation.hpp"
@@ -8,7 +9,6 @@
 #include <nlohmann/json.hpp>
 
 #include <cstdlib>
-#include <fstream>
 #include <string_view>
 #include <system_error>
 
@@ -74,7 +74,7 @@ SiliconModels::Entry SiliconModels::make(const SiliconRow& row) {
     made_ = pattern;
   }
   const fs::path made = made_ / fmt::format("{}.json", known_.size());
-  std::ofstream(made) << config;
+  files::write_whole_file(made, config.dump());
   return {made, oracle::parse_model(config.dump(), row.model)};
 }
 

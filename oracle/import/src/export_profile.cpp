@@ -1,6 +1,7 @@
 #include "oracle_import/export_profile.hpp"
 
 #include "exporter.hpp"
+#include "files/whole_file.hpp"
 #include "oracle/model_table.hpp"
 #include "oracle/oracle_error.hpp"
 
@@ -9,7 +10,6 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 
 namespace dooly::import_ {
 namespace {
@@ -85,10 +85,7 @@ void ExportContext::write(const std::filesystem::path& relative, const std::stri
   const std::filesystem::path path = directory / relative;
   std::error_code error;
   std::filesystem::create_directories(path.parent_path(), error);
-  std::ofstream out(path, std::ios::binary | std::ios::trunc);
-  out << text;
-  out.close();
-  if (!out) throw ImportError(fmt::format("{}: cannot be written", path.string()));
+  files::write_whole_file(path, text);
   report.files.push_back(relative.string());
   if (rows) report.rows += static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n')) - 1;
 }

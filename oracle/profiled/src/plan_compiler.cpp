@@ -46,21 +46,6 @@ bool says_regime(const std::vector<SampleSet>& sets) {
   });
 }
 
-/// Sustained ÷ cool time where both were measured.
-std::map<double, double> ratios_of(const std::vector<WorkCurve::Point>& hot,
-                                   const std::vector<WorkCurve::Point>& cool) {
-  std::map<double, std::pair<double, int>> at;
-  for (const WorkCurve::Point& p : cool) {
-    at[p.x].first += p.seconds;
-    ++at[p.x].second;
-  }
-  std::map<double, double> ratios;
-  for (const WorkCurve::Point& p : hot)
-    if (const auto same = at.find(p.x); same != at.end())
-      ratios[p.x] = p.seconds * same->second.second / same->second.first;
-  return ratios;
-}
-
 }  // namespace
 
 PlanCompiler::PlanCompiler(CompiledPlan& out, std::span<const SampleSource* const> sources, const Gpu& gpu,
@@ -279,7 +264,10 @@ WorkCurve PlanCompiler::fit(const PlanEntry& entry, const std::vector<Sample>& s
     cool.insert(cool.end(), hot.begin(), hot.end());
     return WorkCurve(std::move(cool), work);
   }
-  slower.measured(ratios_of(hot, cool), work);
+  SustainedOverCool<double> both;
+  for (const WorkCurve::Point& p : cool) both.add_cool(p.x, p.seconds);
+  for (const WorkCurve::Point& p : hot) both.add_sustained(p.x, p.seconds);
+  slower.measured(both.ratios(), work);
   if (cool.empty()) {
     for (WorkCurve::Point& p : hot) p.seconds /= slower.factor(work, p.x);
     return WorkCurve(std::move(hot), work);

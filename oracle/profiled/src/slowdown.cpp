@@ -80,26 +80,13 @@ double AttentionSlowdown::mean() const {
 }
 
 std::map<SamplePoint, double> sustained_over_cool(const std::vector<Sample>& samples) {
-  struct Times {
-    double cool = 0, sustained = 0;
-    int cools = 0, hots = 0;
-  };
-  std::map<SamplePoint, Times> times;
+  SustainedOverCool<SamplePoint> both;
   for (const Sample& s : samples) {
     if (s.status != SampleStatus::kOk || !(s.median_s > 0)) continue;
-    Times& t = times[s.point];
-    if (s.regime == ClockRegime::kSustained) {
-      t.sustained += s.median_s;
-      ++t.hots;
-    } else if (s.regime == ClockRegime::kCool) {
-      t.cool += s.median_s;
-      ++t.cools;
-    }
+    if (s.regime == ClockRegime::kSustained) both.add_sustained(s.point, s.median_s);
+    if (s.regime == ClockRegime::kCool) both.add_cool(s.point, s.median_s);
   }
-  std::map<SamplePoint, double> ratios;
-  for (const auto& [point, t] : times)
-    if (t.cools > 0 && t.hots > 0) ratios[point] = (t.sustained / t.hots) / (t.cool / t.cools);
-  return ratios;
+  return both.ratios();
 }
 
 }  // namespace dooly::oracle

@@ -1,10 +1,10 @@
 #include "file_seal.hpp"
 
+#include "files/errors.hpp"
+#include "files/whole_file.hpp"
 #include "xxh64.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <fstream>
@@ -75,15 +75,16 @@ FileSeal FileSeal::of(const std::filesystem::path& directory, const FileSeal& pr
 }
 
 void FileSeal::write(const std::filesystem::path& directory) const {
-  const std::filesystem::path temporary = directory / (std::string(kName) + ".tmp");
-  const std::string content = text();
-  const int file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (file < 0) throw StoreError(temporary.string() + ": cannot be written");
-  const bool written =
-      ::write(file, content.data(), content.size()) == static_cast<ssize_t>(content.size()) && ::fsync(file) == 0;
-  ::close(file);
-  if (!written) throw StoreError(temporary.string() + ": cannot be written");
-  std::filesystem::rename(temporary, directory / kName);
+  try {
+    files::WholeFile file(directory / kName);
+    file.write(text());
+    file.sync();
+    file.finish();
+  } catch (const files::NameRefused& error) {
+    throw StoreError(error.what());
+  } catch (const files::WriteFailed& error) {
+    throw StoreWriteFailed(error.what());
+  }
 }
 
 bool FileSeal::is_there(const std::filesystem::path& directory) { return std::filesystem::exists(directory / kName); }

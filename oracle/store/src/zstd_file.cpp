@@ -1,5 +1,6 @@
 #include "zstd_file.hpp"
 
+#include "files/errors.hpp"
 #include "oracle/text_file.hpp"
 #include "oracle_store/store_error.hpp"
 
@@ -27,6 +28,16 @@ bool is_still_there(int file, const std::filesystem::path& path) {
          opened.st_ino == named.st_ino;
 }
 
+files::WholeFile open_whole(const std::filesystem::path& path) {
+  try {
+    return files::WholeFile(path);
+  } catch (const files::NameRefused& error) {
+    throw StoreError(error.what());
+  } catch (const files::WriteFailed& error) {
+    throw StoreWriteFailed(error.what());
+  }
+}
+
 }  // namespace
 
 File open_alone(const std::filesystem::path& path) {
@@ -39,22 +50,12 @@ File open_alone(const std::filesystem::path& path) {
   return file;
 }
 
-ZstdOutput::ZstdOutput(std::filesystem::path path)
-    : path_(std::move(path)),
-      temporary_(path_.string() + ".tmp"),
-      file_(open_alone(temporary_)),
+ZstdOutput::ZstdOutput(const std::filesystem::path& path)
+    : file_(open_whole(path)),
       context_(ZSTD_createCCtx()),
       buffer_(ZSTD_CStreamOutSize()) {
-  if (::ftruncate(::fileno(file_.get()), 0) != 0)  // what a killed process left
-    throw StoreError(temporary_.string() + ": cannot be written: " + reason());
   ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_compressionLevel, kLevel);
   ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_checksumFlag, 1);
-}
-
-ZstdOutput::~ZstdOutput() {
-  if (!file_) return;
-  std::error_code ignored;
-  std::filesystem::remove(temporary_, ignored);  // while the lock still holds
 }
 
 void ZstdOutput::compress(std::string_view bytes, ZSTD_EndDirective directive) {
@@ -62,9 +63,9 @@ void ZstdOutput::compress(std::string_view bytes, ZSTD_EndDirective directive) {
   for (std::size_t rest = 1; rest != 0 || in.pos < in.size;) {
     ZSTD_outBuffer out{buffer_.data(), buffer_.size(), 0};
     rest = ZSTD_compressStream2(context_.get(), &out, &in, directive);
-    if (ZSTD_isError(rest)) throw StoreError(path_.string() + ": cannot be compressed: " + ZSTD_getErrorName(rest));
-    if (std::fwrite(buffer_.data(), 1, out.pos, file_.get()) != out.pos)
-      throw StoreWriteFailed(path_.string() + ": cannot be written: " + reason());
+    if (ZSTD_isError(rest)) throw StoreError(path().string() + ": cannot be compressed: " + ZSTD_getErrorName(rest));
+    file_.write({buffer_.data(), out.pos});
+    if (file_.failed()) throw StoreWriteFailed(file_.failure());
     if (directive == ZSTD_e_continue && in.pos == in.size) return;
   }
 }
@@ -73,12 +74,12 @@ void ZstdOutput::write(std::string_view bytes) { compress(bytes, ZSTD_e_continue
 
 void ZstdOutput::commit() {
   compress({}, ZSTD_e_end);
-  if (std::fflush(file_.get()) != 0 || ::fsync(::fileno(file_.get())) != 0)
-    throw StoreWriteFailed(path_.string() + ": cannot be written: " + reason());
-  std::error_code error;
-  std::filesystem::rename(temporary_, path_, error);
-  if (error) throw StoreError(path_.string() + ": cannot be written: " + error.message());
-  file_.reset();
+  file_.sync();
+  try {
+    file_.finish();
+  } catch (const files::WriteFailed& error) {
+    throw StoreWriteFailed(error.what());
+  }
 }
 
 LineInput::LineInput(std::filesystem::path path)

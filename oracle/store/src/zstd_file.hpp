@@ -1,5 +1,7 @@
 #pragma once
 
+#include "files/whole_file.hpp"
+
 #include <zstd.h>
 
 #include <cstdio>
@@ -19,26 +21,22 @@ using File = std::unique_ptr<std::FILE, CloseFile>;
 /// Opens a file for appending that no other process may open so meanwhile; it is made if absent. Throws StoreError.
 File open_alone(const std::filesystem::path& path);
 
-/// Compresses into a temporary file that takes its place at commit(); one process at a time. Throws StoreError, and
-/// StoreWriteFailed of a disk that is full.
+/// Compresses into a file that gets its name at commit(). Throws StoreError, and StoreWriteFailed of a disk that is
+/// full.
 class ZstdOutput {
  public:
-  explicit ZstdOutput(std::filesystem::path path);
-  ~ZstdOutput();
-  ZstdOutput(const ZstdOutput&) = delete;
-  ZstdOutput& operator=(const ZstdOutput&) = delete;
+  explicit ZstdOutput(const std::filesystem::path& path);
   void write(std::string_view bytes);
   void commit();
-  const std::filesystem::path& path() const { return path_; }
-  const std::filesystem::path& temporary() const { return temporary_; }
+  const std::filesystem::path& path() const { return file_.path(); }
+  const std::filesystem::path& temporary() const { return file_.temporary(); }
 
  private:
   void compress(std::string_view bytes, ZSTD_EndDirective directive);
   struct Free {
     void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
   };
-  std::filesystem::path path_, temporary_;
-  File file_;
+  files::WholeFile file_;
   std::unique_ptr<ZSTD_CCtx, Free> context_;
   std::vector<char> buffer_;
 };

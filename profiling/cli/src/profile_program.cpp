@@ -3,13 +3,13 @@
 #include "cli_error.hpp"
 #include "command_line.hpp"
 #include "commands.hpp"
+#include "files/errors.hpp"
 #include "global_options.hpp"
 #include "help.hpp"
 #include "oracle/oracle_error.hpp"
 #include "oracle_store/store_error.hpp"
 #include "path_error.hpp"
 #include "profiling_sweep/sweep_error.hpp"
-#include "results/errors.hpp"
 
 #include <cstdio>
 #include <new>
@@ -41,7 +41,9 @@ ExitCode told(const Terminal& terminal) {
     return say(error, ExitCode::kUnfinished);
   } catch (const cli::CannotFinish& error) {
     return say(error, ExitCode::kUnfinished);
-  } catch (const results::WriteFailed& error) {
+  } catch (const files::NameRefused& error) {
+    return say(error, ExitCode::kRefused);
+  } catch (const files::WriteFailed& error) {
     return say(error, ExitCode::kUnfinished);
   } catch (const std::bad_alloc&) {
     terminal.error("out of memory: this needs more than the machine gives it");

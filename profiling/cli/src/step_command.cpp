@@ -1,11 +1,11 @@
 #include "cli_error.hpp"
 #include "commands.hpp"
+#include "files/whole_file.hpp"
 #include "quantities.hpp"
 #include "step_job.hpp"
 
 #include <fmt/format.h>
 
-#include <fstream>
 #include <memory>
 #include <optional>
 
@@ -54,18 +54,19 @@ ExitCode run(const StepArguments& arguments, const StepFunction& study, Terminal
     throw UsageError(
         "this dooly-profile was built without LibTorch: it cannot run a step. Build it with -DDOOLY_PROFILING=ON; see "
         "docs/profiling.md");
-  std::ofstream file;
-  if (arguments.json) {
-    file.open(*arguments.json, std::ios::binary);
-    if (!file) throw UsageError("--json: cannot be written, got '" + *arguments.json + "'");
+  std::optional<files::WholeFile> file;
+  if (arguments.json) file.emplace(*arguments.json);
+  try {
+    study(job, [&](const std::string& text, const std::string& json) {
+      terminal.print(text);
+      terminal.flush();
+      if (file) file->write(json + '\n');
+    });
+  } catch (...) {
+    if (file && !file->failed()) file->finish();  // the batches before are good
+    throw;
   }
-  study(job, [&](const std::string& text, const std::string& json) {
-    terminal.print(text);
-    terminal.flush();
-    if (arguments.json) file << json << '\n' << std::flush;
-  });
-  file.close();
-  if (arguments.json && !file) throw cli::CannotFinish(*arguments.json + ": cannot be written");
+  if (file) file->finish();
   return ExitCode::kDone;
 }
 
@@ -88,7 +89,7 @@ cli::Command step_command(const StepFunction& study) {
       {"--num-gpu-blocks-override", "N", "blocks of the KV cache (default: as many as the batch needs)",
        &arguments->blocks},
       {"--max-model-len", "N", "tokens of a sequence (default: the model's)", &arguments->max_model_len},
-      {"--json", "FILE", "a line for each batch", &arguments->json}};
+      {"--json", "FILE", "a line for each batch (FILE.tmp until the study ends)", &arguments->json}};
   command.examples = {"dooly profile step ./config.json --kernels DIR --batches 8x1024,64x1024,64x4096"};
   command.action = [arguments, study](Terminal& terminal) { return run(*arguments, study, terminal); };
   return command;

@@ -1,13 +1,14 @@
 #include "cli_error.hpp"
 #include "commands.hpp"
 #include "demands.hpp"
+#include "files/whole_file.hpp"
 #include "quantities.hpp"
+#include "removed_on_signal.hpp"
 #include "text.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <memory>
 #include <optional>
 
@@ -48,13 +49,6 @@ TraceRequestOptions options_of(const TraceArguments& arguments) {
   return options;
 }
 
-void write(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  file.close();
-  if (!file) throw cli::CannotFinish(path + ": cannot be written");
-}
-
 std::string list_text(const std::string& head, const std::vector<std::string>& lines) {
   constexpr std::size_t kShown = 20;
   std::string text = head;
@@ -80,15 +74,25 @@ bool is_bad(const TraceReport& report, bool allow_low_coverage, const Terminal& 
   return !report.is_proved() || (is_low && !allow_low_coverage);
 }
 
+/// A name that will not do is refused before the trace, which may take minutes.
+TraceReport traced(const TraceArguments& arguments, const TraceRequestOptions& options, const TraceFunction& trace) {
+  if (!arguments.json) return trace(options);
+  files::WholeFile file(*arguments.json);
+  const cli::RemovedOnSignal guard(file.temporary());
+  TraceReport report = trace(options);
+  file.write(report.json);
+  file.finish();
+  return report;
+}
+
 ExitCode run(const TraceArguments& arguments, const TraceFunction& trace, Terminal& terminal) {
   const TraceRequestOptions options = options_of(arguments);
   if (!trace)
     throw UsageError(
         "this dooly-profile was built without LibTorch: it cannot trace. Build it with -DDOOLY_PROFILING=ON; see "
         "docs/profiling.md");
-  const TraceReport report = trace(options);
+  const TraceReport report = traced(arguments, options, trace);
   terminal.print(report.text);
-  if (arguments.json) write(*arguments.json, report.json);
   terminal.flush();
   return is_bad(report, arguments.allow_low_coverage, terminal) ? ExitCode::kJudgedBad : ExitCode::kDone;
 }

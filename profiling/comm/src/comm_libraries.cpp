@@ -7,14 +7,11 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <new>
 #include <stdexcept>
 #include <vector>
 
 namespace dooly::profiling {
 namespace {
-
-constexpr int kOutOfMemory = 2;  // cudaErrorMemoryAllocation
 
 /// A library named by a variable, or where the loader or the Python environment in use has it.
 struct Wanted {
@@ -62,37 +59,13 @@ void bind(const SharedLibrary& library, const char* file, const char* name, Func
 
 }  // namespace
 
-CommCuda::CommCuda() : library_(load(kCudart)) {
-  const auto find = [&](const char* name, auto*& into) { bind(library_, kCudart.file, name, into); };
-  find("cudaGetDeviceCount", device_count);
-  find("cudaSetDevice", set_device);
-  find("cudaMalloc", malloc);
-  find("cudaFree", free);
-  find("cudaMemset", memset);
-  find("cudaStreamCreateWithFlags", stream_create);
-  find("cudaStreamSynchronize", stream_synchronize);
-  find("cudaStreamBeginCapture", begin_capture);
-  find("cudaStreamEndCapture", end_capture);
-  find("cudaGraphInstantiate", graph_instantiate);
-  find("cudaGraphLaunch", graph_launch);
-  find("cudaGraphExecDestroy", graph_exec_destroy);
-  find("cudaGraphDestroy", graph_destroy);
-  find("cudaEventCreate", event_create);
-  find("cudaEventRecordWithFlags", event_record);
-  find("cudaEventElapsedTime", event_elapsed);
-  find("cudaMemGetInfo", memory_info);
-  find("cudaDeviceGetAttribute", device_attribute);
-  find("cudaDeviceGetPCIBusId", device_bus_id);
-  find("cudaRuntimeGetVersion", runtime_version);
-  find("cudaGetLastError", get_last_error);
-  find("cudaGetErrorString", get_error_string);
-}
-
-void CommCuda::check(int status, const char* call) const {
-  if (status == 0) return;
-  get_last_error();
-  if (status == kOutOfMemory) throw std::bad_alloc();
-  throw std::runtime_error(fmt::format("{}: {} ({})", call, get_error_string(status), status));
+CudaRuntime load_cuda() {
+  const SharedLibrary library = load(kCudart);
+  try {
+    return CudaRuntime(library);
+  } catch (const std::runtime_error& lacking) {
+    throw SweepError(lacking.what());
+  }
 }
 
 void forbid_multicast() { ::setenv("NCCL_NVLS_ENABLE", "0", 1); }

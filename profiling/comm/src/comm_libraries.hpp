@@ -1,5 +1,6 @@
 #pragma once
 
+#include "profiling_measure/cuda_runtime.hpp"
 #include "profiling_measure/shared_library.hpp"
 
 #include <array>
@@ -8,42 +9,11 @@
 
 namespace dooly::profiling {
 
-// The parts of the CUDA runtime (version 13) and of NCCL (version 2) that are used here. Both are loaded in the
-// processes of the ranks alone. Constructors throw SweepError naming what is missing and where it was looked for.
+// The CUDA runtime (version 13) and the part of NCCL (version 2) that is used here. Both are loaded in the processes of
+// the ranks alone. Loading throws SweepError naming what is missing and where it was looked for.
 
-class CommCuda {
- public:
-  using Handle = void*;
-  CommCuda();
-  /// Throws std::runtime_error, or std::bad_alloc for a device without memory.
-  void check(int status, const char* call) const;
-
-  int (*device_count)(int*);
-  int (*set_device)(int);
-  int (*malloc)(void**, std::size_t);
-  int (*free)(void*);
-  int (*memset)(void*, int, std::size_t);
-  int (*stream_create)(Handle*, unsigned);
-  int (*stream_synchronize)(Handle);
-  int (*begin_capture)(Handle, int);
-  int (*end_capture)(Handle, Handle*);
-  int (*graph_instantiate)(Handle*, Handle, unsigned long long);
-  int (*graph_launch)(Handle, Handle);
-  int (*graph_exec_destroy)(Handle);
-  int (*graph_destroy)(Handle);
-  int (*event_create)(Handle*);
-  int (*event_record)(Handle, Handle, unsigned);
-  int (*event_elapsed)(float*, Handle, Handle);
-  int (*memory_info)(std::size_t*, std::size_t*);
-  int (*device_attribute)(int*, int, int);
-  int (*device_bus_id)(char*, int, int);
-  int (*runtime_version)(int*);
-  int (*get_last_error)();
-  const char* (*get_error_string)(int);
-
- private:
-  SharedLibrary library_;
-};
+/// The CUDA runtime that $DOOLY_CUDART, the loader or the Python environment in use names.
+CudaRuntime load_cuda();
 
 class CommNccl {
  public:

@@ -11,7 +11,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cstdlib>
 #include <exception>
 
@@ -34,16 +33,16 @@ SweepError no_gpu(const std::string& tried) {
 }
 
 /// Without the library there is no telling GPUs; without a driver there are none.
-CommCuda load_runtime() {
+CudaRuntime load_runtime() {
   try {
-    return {};
+    return load_cuda();
   } catch (const SweepError& error) {
     if (has_driver()) throw;
     throw no_gpu(error.what());
   }
 }
 
-int count_gpus(const CommCuda& cuda) {
+int count_gpus(const CudaRuntime& cuda) {
   int count = 0;
   const int status = cuda.device_count(&count);
   if (status == kInsufficientDriver || status == kNoDevice)
@@ -53,13 +52,7 @@ int count_gpus(const CommCuda& cuda) {
   return count;
 }
 
-std::string bus_id(const CommCuda& cuda, int device) {
-  std::array<char, 32> text{};
-  cuda.check(cuda.device_bus_id(text.data(), static_cast<int>(text.size()), device), "cudaDeviceGetPCIBusId");
-  return text.data();
-}
-
-oracle::Environment environment_of_device(const CommCuda& cuda, const Nvml& nvml) {
+oracle::Environment environment_of_device(const CudaRuntime& cuda, const Nvml& nvml) {
   oracle::Environment environment;
   environment.gpu = table_gpu_name(nvml.gpu_name());
   environment.driver = nvml.driver();
@@ -76,13 +69,13 @@ oracle::Environment environment_of_device(const CommCuda& cuda, const Nvml& nvml
 }
 
 CommMachine look() {
-  const CommCuda cuda = load_runtime();
+  const CudaRuntime cuda = load_runtime();
   const int count = count_gpus(cuda);
   const CommNccl nccl;
   CommMachine machine;
   std::vector<std::string> buses;
   for (int device = 0; device < count; ++device) {
-    buses.push_back(bus_id(cuda, device));
+    buses.push_back(cuda.bus_id(device));
     const Nvml nvml(buses.back());
     if (device == 0)
       machine.environment = environment_of_device(cuda, nvml);

@@ -1,6 +1,6 @@
 #include "rank_device.hpp"
 
-#include <array>
+#include <algorithm>
 #include <cstring>
 
 namespace dooly::profiling {
@@ -14,12 +14,6 @@ constexpr int kSum = 0;                  // ncclSum
 /// Ordinary numbers in all types (bfloat16: 0.0115). Results go to another buffer, so that sums do not grow.
 constexpr int kFill = 0x3c;
 
-std::string bus_id(const CommCuda& cuda, int device) {
-  std::array<char, 32> text{};
-  cuda.check(cuda.device_bus_id(text.data(), static_cast<int>(text.size()), device), "cudaDeviceGetPCIBusId");
-  return text.data();
-}
-
 }  // namespace
 
 RankDevice::RankDevice(std::uint32_t rank, std::uint32_t ranks, SpinBarrier& barrier)
@@ -31,7 +25,7 @@ RankDevice::RankDevice(std::uint32_t rank, std::uint32_t ranks, SpinBarrier& bar
   cuda_.check(cuda_.stream_create(&stream_, kNonBlocking), "cudaStreamCreateWithFlags");
   cuda_.check(cuda_.event_create(&start_), "cudaEventCreate");
   cuda_.check(cuda_.event_create(&stop_), "cudaEventCreate");
-  if (rank == 0) nvml_ = std::make_unique<Nvml>(bus_id(cuda_, device));
+  if (rank == 0) nvml_ = std::make_unique<Nvml>(cuda_.bus_id(device));
 }
 
 RankDevice::~RankDevice() {
@@ -104,9 +98,9 @@ void RankDevice::launch() {
 /// Back to back, a collective ahead of the first event brings the ranks together on their devices.
 void RankDevice::launch_all(unsigned flags) {
   if (work_.mode == LaunchMode::kBackToBack) launch();
-  cuda_.check(cuda_.event_record(start_, stream_, flags), "cudaEventRecordWithFlags");
+  cuda_.check(cuda_.event_record_flags(start_, stream_, flags), "cudaEventRecordWithFlags");
   for (std::uint32_t i = 0; i < work_.launches; ++i) launch();
-  cuda_.check(cuda_.event_record(stop_, stream_, flags), "cudaEventRecordWithFlags");
+  cuda_.check(cuda_.event_record_flags(stop_, stream_, flags), "cudaEventRecordWithFlags");
 }
 
 void RankDevice::drop_graph() {

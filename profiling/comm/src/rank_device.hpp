@@ -28,7 +28,7 @@ class RankDevice {
   RankTimes run(std::uint32_t repetitions);
 
  private:
-  using Handle = CommCuda::Handle;
+  using Handle = CudaRuntime::Handle;
   void launch();
   void launch_all(unsigned event_flags);
   bool capture();
@@ -37,7 +37,7 @@ class RankDevice {
 
   std::uint32_t rank_, ranks_;
   SpinBarrier* barrier_;
-  CommCuda cuda_;
+  CudaRuntime cuda_ = load_cuda();
   CommNccl nccl_;
   std::unique_ptr<Nvml> nvml_;  // of the first rank alone
   CommNccl::Communicator communicator_ = nullptr;

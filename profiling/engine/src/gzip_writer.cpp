@@ -1,17 +1,19 @@
 #include "gzip_writer.hpp"
 
-#include "profiling_kernels/profiling_error.hpp"
+#include "files/errors.hpp"
 
-#include <fmt/format.h>
+#include <unistd.h>
 #include <zlib.h>
 
-#include <utility>
+#include <cerrno>
 
 namespace dooly::profiling {
 
 void GzipWriter::Closer::operator()(gzFile_s* file) const { gzclose(file); }
 
-GzipWriter::GzipWriter(std::filesystem::path path) : path_(std::move(path)), file_(gzopen(path_.c_str(), "wb")) {
+GzipWriter::GzipWriter(const std::filesystem::path& path)
+    : whole_(path),
+      file_(gzdopen(::dup(whole_.descriptor()), "wb")) {
   if (!file_) fail();
 }
 
@@ -22,8 +24,12 @@ void GzipWriter::line(std::string_view text) {
 
 void GzipWriter::close() {
   if (gzclose(file_.release()) != Z_OK) fail();
+  whole_.finish();
 }
 
-void GzipWriter::fail() const { throw ProfilingError(fmt::format("{}: cannot be written", path_.string())); }
+void GzipWriter::fail() {
+  whole_.fail(errno != 0 ? errno : EIO);
+  throw files::WriteFailed(whole_.failure());
+}
 
 }  // namespace dooly::profiling

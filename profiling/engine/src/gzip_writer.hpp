@@ -1,5 +1,7 @@
 #pragma once
 
+#include "files/whole_file.hpp"
+
 #include <filesystem>
 #include <memory>
 #include <string_view>
@@ -8,19 +10,19 @@ struct gzFile_s;
 
 namespace dooly::profiling {
 
-/// Lines of a gzip file. Every failure throws ProfilingError naming the path.
+/// Lines of a gzip file, which gets its name at close(). Throws files::NameRefused and files::WriteFailed.
 class GzipWriter {
  public:
-  explicit GzipWriter(std::filesystem::path path);
+  explicit GzipWriter(const std::filesystem::path& path);
   void line(std::string_view text);
   void close();
 
  private:
-  [[noreturn]] void fail() const;
+  [[noreturn]] void fail();
   struct Closer {
     void operator()(gzFile_s* file) const;
   };
-  std::filesystem::path path_;
+  files::WholeFile whole_;
   std::unique_ptr<gzFile_s, Closer> file_;
 };
 

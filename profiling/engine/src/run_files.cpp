@@ -1,4 +1,5 @@
 // The files of a served run.
+#include "files/whole_file.hpp"
 #include "gzip_writer.hpp"
 #include "profiling_engine/served_run.hpp"
 #include "profiling_kernels/profiling_error.hpp"
@@ -9,7 +10,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <map>
 #include <string>
 #include <utility>
@@ -246,13 +246,6 @@ json engine_object(const ServedRun& run) {
   return {{"model", run.model}, {"engine", "dooly"}, {"kernels", run.kernels}, {"resolved", resolved}};
 }
 
-void write_text(const std::filesystem::path& path, const std::string& text) {
-  std::ofstream stream(path, std::ios::binary);
-  stream << text;
-  stream.close();
-  if (!stream) throw ProfilingError(fmt::format("{}: cannot be written", path.string()));
-}
-
 // --- decisions
 
 json group_object(const replica::KvGroup& group) {
@@ -323,8 +316,8 @@ void make_folder(const std::filesystem::path& folder) {
 
 void write_run(const ServedRun& run, const std::filesystem::path& folder) {
   make_folder(folder);
-  write_text(folder / "engine.json", engine_object(run).dump(1) + "\n");
-  write_text(folder / (run.name + ".run.json"), run_object(run).dump(1) + "\n");
+  files::write_whole_file(folder / "engine.json", engine_object(run).dump(1) + "\n");
+  files::write_whole_file(folder / (run.name + ".run.json"), run_object(run).dump(1) + "\n");
   GzipWriter requests(folder / (run.name + ".requests.jsonl.gz"));
   for (std::size_t i = 0; i < run.requests.size(); ++i) requests.line(request_row(run.requests[i], i).dump());
   requests.close();

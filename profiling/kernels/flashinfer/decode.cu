@@ -1,6 +1,5 @@
 // One query a request, on tensor cores. Compiled for each DOOLY_HEAD_DIM and DOOLY_SOFT_CAP.
-#include "flashinfer_calls.h"
-#include "guarded.h"
+#include "run_reading.h"
 
 #include <flashinfer/attention/mask.cuh>
 #include <flashinfer/attention/prefill.cuh>
@@ -10,10 +9,9 @@
 
 #include <cuda_bf16.h>
 
-#include <vector>
-
 namespace {
 
+using dooly::at;
 using Number = __nv_bfloat16;
 
 /// What the kernels read; the names are theirs.
@@ -61,11 +59,6 @@ struct Params {
     return paged_kv.get_length(static_cast<int32_t>(request));
   }
 };
-
-template <class T>
-T* at(void* base, int64_t offset) {
-  return reinterpret_cast<T*>(static_cast<char*>(base) + offset);
-}
 
 Params params_of(const DoolyFlashInferRun& run) {
   Params params;
@@ -117,9 +110,8 @@ cudaError_t launch(const DoolyFlashInferRun& run, const flashinfer::PrefillPlanI
 }
 
 int decode(const DoolyFlashInferRun& run) {
-  flashinfer::PrefillPlanInfo plan;
   constexpr int kNumbers = 15;
-  plan.FromVector(std::vector<int64_t>(run.numbers, run.numbers + kNumbers));
+  const auto plan = dooly::plan_of<flashinfer::PrefillPlanInfo, kNumbers>(run);
   Params params = params_of(run);
   place(run, plan, params);
   // One query: as many rows as query heads share a head of the cache. 16 rows make the small tile, 64 the next.
@@ -128,10 +120,4 @@ int decode(const DoolyFlashInferRun& run) {
 
 }  // namespace
 
-#define DOOLY_JOIN(a, b, c) a##b##_##c
-#define DOOLY_NAME(dim, cap) DOOLY_JOIN(dooly_flashinfer_decode_, dim, cap)
-
-extern "C" DOOLY_FLASHINFER_DOOR int DOOLY_NAME(DOOLY_HEAD_DIM, DOOLY_SOFT_CAP)(const DoolyFlashInferRun* run,
-                                                                                char* why, int64_t size) {
-  return dooly::guarded([&] { return decode(*run); }, why, size);
-}
+DOOLY_FLASHINFER_VARIANT(decode, decode)

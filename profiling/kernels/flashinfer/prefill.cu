@@ -1,6 +1,5 @@
 // Prompts and chunks of them, causal, by the Hopper kernels. Compiled for each DOOLY_HEAD_DIM and DOOLY_SOFT_CAP.
-#include "flashinfer_calls.h"
-#include "guarded.h"
+#include "run_reading.h"
 
 #include <flashinfer/attention/hopper/prefill_sm90.cuh>
 #include <flashinfer/attention/hopper/variants.cuh>
@@ -9,8 +8,6 @@
 #include <flashinfer/cutlass_utils.cuh>
 
 #include <cuda_bf16.h>
-
-#include <vector>
 
 namespace {
 
@@ -71,9 +68,7 @@ Params params_of(const DoolyFlashInferRun& run) {
 }
 
 void place(const DoolyFlashInferRun& run, const flashinfer::PrefillPlanSM90Info& plan, Params& params) {
-  const auto at = [&](int64_t offset) {
-    return reinterpret_cast<int32_t*>(static_cast<char*>(run.int_space) + offset);
-  };
+  const auto at = [&](int64_t offset) { return dooly::at<int32_t>(run.int_space, offset); };
   params.qo_tile_indices = at(plan.qo_tile_indices_offset);
   params.qo_indptr = at(plan.qo_indptr_offset);
   params.kv_indptr = at(plan.kv_indptr_offset);
@@ -93,9 +88,8 @@ cudaError_t launch(const DoolyFlashInferRun& run, Params& params) {
 }
 
 int prefill(const DoolyFlashInferRun& run) {
-  flashinfer::PrefillPlanSM90Info plan;
   constexpr int kNumbers = 9;
-  plan.FromVector(std::vector<int64_t>(run.numbers, run.numbers + kNumbers));
+  const auto plan = dooly::plan_of<flashinfer::PrefillPlanSM90Info, kNumbers>(run);
   Params params = params_of(run);
   place(run, plan, params);
   return plan.same_schedule_for_all_heads ? launch<true>(run, params) : launch<false>(run, params);
@@ -103,10 +97,4 @@ int prefill(const DoolyFlashInferRun& run) {
 
 }  // namespace
 
-#define DOOLY_JOIN(a, b, c) a##b##_##c
-#define DOOLY_NAME(dim, cap) DOOLY_JOIN(dooly_flashinfer_prefill_, dim, cap)
-
-extern "C" DOOLY_FLASHINFER_DOOR int DOOLY_NAME(DOOLY_HEAD_DIM, DOOLY_SOFT_CAP)(const DoolyFlashInferRun* run,
-                                                                                char* why, int64_t size) {
-  return dooly::guarded([&] { return prefill(*run); }, why, size);
-}
+DOOLY_FLASHINFER_VARIANT(prefill, prefill)

@@ -12,6 +12,7 @@ namespace dooly::profiling {
 
 namespace {
 
+constexpr int kOutOfMemory = 2;  // cudaErrorMemoryAllocation
 // Errors that a context never leaves (CUDA Runtime API, enum cudaError).
 constexpr std::array kSticky = {214 /*ECC*/,           220 /*NVLink*/,         700 /*illegal address*/,
                                 702 /*time-out*/,      710 /*assert*/,         714 /*stack*/,
@@ -29,7 +30,14 @@ void bind(const SharedLibrary& library, const char* name, Function*& into) {
 
 }  // namespace
 
-CudaRuntime::CudaRuntime() : library_("libcudart.so.13") {
+CudaRuntime::CudaRuntime() : CudaRuntime(SharedLibrary("libcudart.so.13")) {}
+
+CudaRuntime::CudaRuntime(const SharedLibrary& library) : library_(library) {
+  bind(library_, "cudaGetDeviceCount", device_count);
+  bind(library_, "cudaSetDevice", set_device);
+  bind(library_, "cudaMalloc", malloc);
+  bind(library_, "cudaFree", free);
+  bind(library_, "cudaMemset", memset);
   bind(library_, "cudaStreamCreateWithFlags", stream_create);
   bind(library_, "cudaStreamSynchronize", stream_synchronize);
   bind(library_, "cudaStreamBeginCapture", begin_capture);
@@ -61,7 +69,16 @@ void CudaRuntime::check(int status, const char* call) const {
   if (std::find(kSticky.begin(), kSticky.end(), status) != kSticky.end()) {
     throw DeviceLost(text);
   }
+  if (status == kOutOfMemory) {
+    throw DeviceMemoryFull(text);
+  }
   throw std::runtime_error(text);
+}
+
+std::string CudaRuntime::bus_id(int device) const {
+  std::array<char, 32> text{};
+  check(device_bus_id(text.data(), static_cast<int>(text.size()), device), "cudaDeviceGetPCIBusId");
+  return text.data();
 }
 
 }  // namespace dooly::profiling

@@ -13,7 +13,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <chrono>
 #include <cmath>
 #include <thread>
@@ -141,15 +140,9 @@ class LaunchedWork final : public TimedWork {
   std::function<void()> launch_;
 };
 
-std::string bus_id(const CudaRuntime& cuda) {
-  std::array<char, 32> text{};
-  cuda.check(cuda.device_bus_id(text.data(), static_cast<int>(text.size()), 0), "cudaDeviceGetPCIBusId");
-  return text.data();
-}
-
 class CudaTimer final : public Timer {
  public:
-  CudaTimer() : nvml_(bus_id(cuda_)), stream_(take_stream(cuda_)) {}
+  CudaTimer() : nvml_(cuda_.bus_id(0)), stream_(take_stream(cuda_)) {}
 
   std::unique_ptr<TimedWork> prepare(const Run& run, std::uint32_t launches, std::size_t copies) override {
     auto launch = [run, launches, copies] {

@@ -16,7 +16,7 @@ void PortableArchive::note(const std::string& json) {
   std::ofstream file(journal_, std::ios::app);
   file << json << '\n';
   file.flush();
-  if (!file) throw store::StoreError(journal_.string() + ": cannot be written: " + std::strerror(errno));
+  if (!file) throw store::StoreWriteFailed(journal_.string() + ": cannot be written: " + std::strerror(errno));
 }
 
 }  // namespace dooly::profiling

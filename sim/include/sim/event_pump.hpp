@@ -26,8 +26,9 @@ class PumpClient {
 /// flows enters the network's engine a few times in all.
 ///
 /// Order at equal times: one-shot events by (kind, id), the arrival, turns by replica number: an arrival that an answer
-/// brings about at once stands where it stands when it is replayed from a trace. Two times are equal if their bits are;
-/// the network itself reports ends up to 1 ns early when it is stopped so shortly before them.
+/// brings about at once stands where it stands when it is replayed from a trace. Two times are equal if their bits are.
+/// The network reports ends up to 1 ns early when it is stopped so shortly before them, so it is stopped for nothing
+/// but flows: its times depend on no other event.
 ///
 /// Errors: anything thrown by a handler leaves run() unchanged. std::logic_error if an event lies in the past.
 class EventPump {
@@ -69,7 +70,8 @@ class EventPump {
   /// Nothing is handled any more after the current event.
   void stop() { stopped_ = true; }
   bool is_stopped() const { return stopped_; }
-  /// Off: the network's clock follows every event. Slow, gives the same results; for tests.
+  /// Off: the network's clock follows every event. Slow, gives the same results but for ends that are up to 1 ns early;
+  /// for tests.
   void set_look_ahead(bool on) { look_ahead_ = on; }
 
   /// For the network's clock: now it stands at the time that call_at() asked for.

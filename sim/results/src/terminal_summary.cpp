@@ -55,9 +55,18 @@ std::string counted(std::uint64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", compact(count), noun, count == 1 ? "" : "s");
 }
 
+/// Of nearly all so many decimals that it cannot be taken for all: 99.97 %, at most five, cut off there.
+std::string almost_all(double share) {
+  const double missing = 100 * (1 - share);
+  constexpr int kMost = 5;
+  const int decimals = -static_cast<int>(std::floor(std::log10(missing)));
+  if (decimals > kMost) return "99.99999 %";
+  return fmt::format("{:.{}f} %", 100 - missing, decimals);
+}
+
 std::string percent(double share) {
   if (share > 0 && share < 0.001) return "<0.1 %";
-  if (share < 1 && share > 0.999) return ">99.9 %";
+  if (share < 1 && share > 0.999) return almost_all(share);
   return fmt::format("{:.3g} %", 100 * share);
 }
 

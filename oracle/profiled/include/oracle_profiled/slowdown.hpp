@@ -56,7 +56,33 @@ class AttentionSlowdown {
   std::size_t count_ = 0;
 };
 
-/// Cool and sustained times of the same point, as ratios by point.
+/// Mean sustained ÷ mean cool time of each point that has both.
+template <typename Point>
+class SustainedOverCool {
+ public:
+  void add_cool(const Point& point, double seconds) { times_[point].cool.add(seconds); }
+  void add_sustained(const Point& point, double seconds) { times_[point].sustained.add(seconds); }
+  std::map<Point, double> ratios() const {
+    std::map<Point, double> ratios;
+    for (const auto& [point, both] : times_)
+      if (both.cool.count > 0 && both.sustained.count > 0) ratios[point] = both.sustained.mean() / both.cool.mean();
+    return ratios;
+  }
+
+ private:
+  struct Times {
+    double sum = 0;
+    int count = 0;
+    void add(double seconds) { sum += seconds, ++count; }
+    double mean() const { return sum / count; }
+  };
+  struct Both {
+    Times cool, sustained;
+  };
+  std::map<Point, Both> times_;
+};
+
+/// Of samples that are good and say their clock.
 std::map<SamplePoint, double> sustained_over_cool(const std::vector<Sample>& samples);
 
 }  // namespace dooly::oracle

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "files/errors.hpp"
+
 #include <stdexcept>
 
 namespace dooly::results {
@@ -10,10 +12,6 @@ class OutputRefused : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A result file could not be written, by its path and the system's reason (exit status 3).
-class WriteFailed : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
+using files::WriteFailed;
 
 }  // namespace dooly::results

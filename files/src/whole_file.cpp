@@ -1,0 +1,119 @@
+#include "files/whole_file.hpp"
+
+#include "files/errors.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+namespace dooly::files {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void refuse(const fs::path& path, int error) {
+  if (error == ENOSPC || error == EDQUOT) throw WriteFailed(path.string() + ": cannot write: " + std::strerror(error));
+  throw NameRefused(path.string() + ": cannot be written: " + std::strerror(error));
+}
+
+/// Where a chain of symbolic links ends, there or not.
+fs::path behind_links(fs::path path) {
+  constexpr int kMostLinks = 40;  // as the kernel
+  std::error_code error;
+  for (int i = 0; i < kMostLinks && fs::is_symlink(path, error); ++i) {
+    const fs::path target = fs::read_symlink(path, error);
+    if (error) break;
+    path = target.is_absolute() ? target : path.parent_path() / target;
+  }
+  return path;
+}
+
+/// Who had the file before us may have renamed or removed it between our opening and our locking.
+bool is_still_there(int file, const fs::path& path) {
+  struct stat opened {
+  }, named{};
+  return ::fstat(file, &opened) == 0 && ::stat(path.c_str(), &named) == 0 && opened.st_dev == named.st_dev &&
+         opened.st_ino == named.st_ino;
+}
+
+}  // namespace
+
+WholeFile::WholeFile(const fs::path& path) : path_(path), target_(behind_links(path)) {
+  if (!path.has_filename()) refuse(path, ENOENT);
+  struct stat there {};
+  const bool exists = ::stat(path.c_str(), &there) == 0;
+  if (exists && S_ISDIR(there.st_mode)) throw NameRefused(path.string() + ": is a directory");
+  if (exists && !S_ISREG(there.st_mode)) {
+    file_ = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    if (file_ < 0) refuse(path_, errno);
+    return;
+  }
+  open_alone();
+  if (exists) static_cast<void>(::fchmod(file_, there.st_mode & 07777));  // as good as may be: the content matters
+}
+
+void WholeFile::open_alone() {
+  const fs::path temporary = target_.string() + ".tmp";
+  file_ = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  if (file_ < 0) refuse(path_, errno);
+  const auto give_up = [&](const char* why) {
+    ::close(std::exchange(file_, -1));
+    throw NameRefused(path_.string() + ": " + why);
+  };
+  if (::flock(file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    give_up("another process is writing to this file");
+  if (!is_still_there(file_, temporary)) give_up("another process has just written this file: try again");
+  temporary_ = temporary;
+  if (::ftruncate(file_, 0) != 0) fail(errno);  // what a killed process left
+}
+
+WholeFile::~WholeFile() { discard(); }
+
+void WholeFile::discard() noexcept {
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());  // while the lock still holds
+  temporary_.clear();
+  if (file_ >= 0) ::close(std::exchange(file_, -1));
+}
+
+void WholeFile::fail(int error) {
+  if (!failed()) failure_ = path_.string() + ": cannot write: " + std::strerror(error);
+}
+
+void WholeFile::write(std::string_view text) {
+  while (!text.empty() && !failed()) {
+    const ssize_t written = ::write(file_, text.data(), text.size());
+    if (written >= 0)
+      text.remove_prefix(static_cast<std::size_t>(written));
+    else if (errno != EINTR)
+      fail(errno);
+  }
+}
+
+void WholeFile::sync() {
+  if (!failed() && !temporary_.empty() && ::fsync(file_) != 0) fail(errno);
+}
+
+void WholeFile::finish() {
+  // The name comes before the lock goes. A network file system may tell of a full disk only on closing, so a copy of
+  // the descriptor is closed first, which keeps the lock.
+  const int copy = ::dup(file_);
+  if (copy < 0 || ::close(copy) != 0) fail(errno);
+  if (!failed() && !temporary_.empty() && ::rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);
+  if (!failed()) temporary_.clear();
+  discard();
+  if (failed()) throw WriteFailed(failure_);
+}
+
+void write_whole_file(const fs::path& path, std::string_view text) {
+  WholeFile file(path);
+  file.write(text);
+  file.finish();
+}
+
+}  // namespace dooly::files

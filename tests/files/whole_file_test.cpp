@@ -1,0 +1,161 @@
+#include "files/whole_file.hpp"
+#include "files/errors.hpp"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <fstream>
+#include <iterator>
+#include <string>
+
+namespace dooly::files {
+namespace {
+
+namespace fs = std::filesystem;
+
+class WholeFileTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "dooly-files-test-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    directory_ = name;
+  }
+  void TearDown() override { fs::remove_all(directory_); }
+  std::size_t files_there() const {
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator(directory_), {}));
+  }
+  fs::path directory_;
+};
+
+std::string text_of(const fs::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+template <typename Error, typename Act>
+std::string message_of(Act act) {
+  try {
+    act();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "nothing thrown";
+}
+
+/// Writing beyond some bytes of a file fails, as on a disk that is full.
+class SmallDisk {
+ public:
+  explicit SmallDisk(rlim_t bytes) : handler_(::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit small{bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &small);
+  }
+  ~SmallDisk() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    ::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  sighandler_t handler_;
+  rlimit before_{};
+};
+
+TEST_F(WholeFileTest, HasItsNameOnlyWhenItIsWhole) {
+  const fs::path path = directory_ / "a.json";
+  WholeFile file(path);
+  file.write("one ");
+  EXPECT_FALSE(fs::exists(path));
+  EXPECT_EQ(file.temporary(), directory_ / "a.json.tmp");
+  file.write("two");
+  file.finish();
+  EXPECT_EQ(text_of(path), "one two");
+  EXPECT_EQ(files_there(), 1u);
+}
+
+TEST_F(WholeFileTest, OneThatIsNotFinishedLeavesWhatWasThere) {
+  const fs::path path = directory_ / "a.json";
+  write_whole_file(path, "old");
+  { WholeFile(path).write("new"); }
+  EXPECT_EQ(text_of(path), "old");
+  EXPECT_EQ(files_there(), 1u);
+}
+
+TEST_F(WholeFileTest, AFullDiskNamesTheFileAndLeavesNothing) {
+  const fs::path path = directory_ / "a.json";
+  const SmallDisk disk(1000);
+  EXPECT_EQ(message_of<WriteFailed>([&] { write_whole_file(path, std::string(1001, 'x')); }),
+            path.string() + ": cannot write: File too large");
+  EXPECT_EQ(files_there(), 0u);
+  write_whole_file(path, std::string(1000, 'x'));
+  EXPECT_EQ(fs::file_size(path), 1000u);
+}
+
+TEST_F(WholeFileTest, TheFirstFailureIsKept) {
+  WholeFile file("/dev/full");
+  EXPECT_FALSE(file.failed());
+  file.write("lost");
+  file.fail(EIO);
+  EXPECT_EQ(file.failure(), "/dev/full: cannot write: No space left on device");
+  EXPECT_THROW(file.finish(), WriteFailed);
+}
+
+TEST_F(WholeFileTest, ADeviceIsWrittenToAndStays) {
+  struct stat before {
+  }, after{};
+  ASSERT_EQ(::stat("/dev/null", &before), 0);
+  write_whole_file("/dev/null", "gone");
+  ASSERT_EQ(::stat("/dev/null", &after), 0);
+  EXPECT_EQ(before.st_ino, after.st_ino);
+  EXPECT_EQ(message_of<WriteFailed>([] { write_whole_file("/dev/full", "lost"); }),
+            "/dev/full: cannot write: No space left on device");
+  EXPECT_TRUE(fs::is_character_file("/dev/full"));
+  EXPECT_FALSE(fs::exists("/dev/full.tmp"));
+}
+
+TEST_F(WholeFileTest, ALinkStaysALinkAndAFileItsMode) {
+  const fs::path target = directory_ / "target", link = directory_ / "link";
+  write_whole_file(target, "old");
+  ASSERT_EQ(::chmod(target.c_str(), 0640), 0);
+  fs::create_symlink("target", link);
+  write_whole_file(link, "new");
+  EXPECT_TRUE(fs::is_symlink(link));
+  EXPECT_EQ(text_of(target), "new");
+  EXPECT_EQ(fs::status(target).permissions(), fs::perms(0640));
+  fs::create_symlink(directory_ / "absent", directory_ / "dangling");
+  write_whole_file(directory_ / "dangling", "made");
+  EXPECT_EQ(text_of(directory_ / "absent"), "made");
+}
+
+TEST_F(WholeFileTest, NamesThatWillNotDoAreRefused) {
+  const auto refusal = [](const fs::path& path) {
+    return message_of<NameRefused>([&] { const WholeFile file(path); });
+  };
+  const fs::path nowhere = directory_ / "no" / "file";
+  EXPECT_EQ(refusal(nowhere), nowhere.string() + ": cannot be written: No such file or directory");
+  EXPECT_EQ(refusal(directory_), directory_.string() + ": is a directory");
+  EXPECT_EQ(refusal(directory_ / ""), (directory_ / "").string() + ": cannot be written: No such file or directory");
+  EXPECT_EQ(refusal(""), ": cannot be written: No such file or directory");
+}
+
+TEST_F(WholeFileTest, TwoWritersDoNotMix) {
+  const fs::path path = directory_ / "a";
+  WholeFile first(path);
+  EXPECT_EQ(message_of<NameRefused>([&] { const WholeFile second(path); }),
+            path.string() + ": another process is writing to this file");
+  first.write("first");
+  first.finish();
+  EXPECT_EQ(text_of(path), "first");
+}
+
+TEST_F(WholeFileTest, WhatAKilledWriterLeftIsNoPartOfTheFile) {
+  std::ofstream(directory_ / "a.tmp") << "much longer than what comes";
+  write_whole_file(directory_ / "a", "short");
+  EXPECT_EQ(text_of(directory_ / "a"), "short");
+  EXPECT_EQ(files_there(), 1u);
+}
+
+}  // namespace
+}  // namespace dooly::files
