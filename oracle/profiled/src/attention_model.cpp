@@ -80,6 +80,7 @@ AttentionRoofline attention_roofline(const OperatorKey& key, const Gpu& gpu, con
   work.token_s = kv_elements * bytes_per_element(key_dtype(cache)) / (gpu.memory_bandwidth * efficiency.memory);
   work.kernel_s = efficiency.kernel_seconds;
   work.tiles = FlashTiles::of(key, gpu);
+  work.dealt = DealtKernel::of(key, gpu);
   return work;
 }
 
@@ -135,7 +136,10 @@ AttentionModel::AttentionModel(const std::vector<Sample>& as_timed, const Attent
   const std::vector<Sample> samples = take_slowdowns(on_cool_device(as_timed, limits.clock));
   // What tells the terms of tiles apart; imported tables lack it.
   const auto is_uneven = [](const Sample& s) { return is_skewed(s) && s.point[kPrefills] == 0; };
-  if (std::none_of(samples.begin(), samples.end(), is_uneven)) work_.tiles.reset();
+  if (std::none_of(samples.begin(), samples.end(), is_uneven)) {
+    work_.tiles.reset();
+    work_.dealt.reset();
+  }
   std::vector<DecodeSurface::Point> decodes;
   std::vector<PrefillSurface::Point> prefills;
   for (const Sample& s : samples) {
@@ -174,7 +178,11 @@ void AttentionModel::fit_mixed(const std::vector<Sample>& samples) {
     points.push_back(mixed_point(batch, mean, prefill_.at(batch).seconds, decode_.seconds(n, mean.place)));
     points.back().seconds = s.median_s;
   }
-  mixed_.fit(points, work_.tiles, uneven);
+  if (work_.dealt && work_.dealt->is_mixed_in_one())
+    for (const Sample& s : samples)
+      if (s.status == SampleStatus::kOk && s.median_s > 0 && s.point[kPrefills] > 0 && s.point[kDecodes] == 0)
+        uneven.push_back({launch_of_point(s), s.median_s});
+  mixed_.fit(points, work_, uneven);
 }
 
 void AttentionModel::fit_uneven(const std::vector<Sample>& samples) {
@@ -183,7 +191,7 @@ void AttentionModel::fit_uneven(const std::vector<Sample>& samples) {
     if (s.status != SampleStatus::kOk || !(s.median_s > 0) || !is_skewed(s) || s.point[kPrefills] > 0) continue;
     points.push_back({launch_of_point(s), s.median_s});
   }
-  uneven_.fit(work_.tiles, TileFit::Part::kRagged, points);
+  uneven_.fit_kernel(work_, TileFit::Part::kRagged, points);
 }
 
 AttentionModel::TwoLengths AttentionModel::two_lengths(const DecodeMean& mean) {

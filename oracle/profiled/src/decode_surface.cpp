@@ -69,7 +69,7 @@ void DecodeSurface::fit(const std::vector<Point>& points, const AttentionRooflin
   if (tile_fit_.is_fitted()) {
     more_u = counts_at_steps(last_u);
     more_x = tokens_at_steps(last_x);
-    if (work.window > 0) std::erase_if(more_x, [&](double x) { return x > work.window + 1; });
+    if (work.window > 0 && !work.dealt) std::erase_if(more_x, [&](double x) { return x > work.window + 1; });
   }
   build(points, std::move(more_u), std::move(more_x));
   fold_error_ = measure_folds(points);
@@ -92,7 +92,7 @@ void DecodeSurface::fit_base(const std::vector<Point>& points) {
   std::vector<TileFit::Point> launches;
   for (const Point& p : points) launches.push_back({{p.decodes, p.attended}, p.seconds});
   TileFit tiles;
-  tiles.fit(work_.tiles, TileFit::Part::kDecodes, launches);
+  tiles.fit_kernel(work_, TileFit::Part::kDecodes, launches);
   tile_fit_.forget();
   if (tiles.is_fitted() && (!is_fitted_ || tiles.error() < relative_error(points))) tile_fit_ = tiles;
 }

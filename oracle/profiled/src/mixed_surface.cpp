@@ -14,9 +14,8 @@ constexpr std::size_t kMostNodes = 4u << 20;
 
 }  // namespace
 
-void MixedSurface::fit(const std::vector<Point>& points, const std::optional<FlashTiles>& tiles,
-                       const Launches& uneven) {
-  tiles_ = tiles;
+void MixedSurface::fit(const std::vector<Point>& points, const AttentionRoofline& work, const Launches& uneven) {
+  work_ = work;
   fold_error_ = 0;
   if (points.size() >= 16) {  // one fold of eight: a full set would cost seconds
     std::vector<Point> kept, out;
@@ -53,7 +52,7 @@ void MixedSurface::fit_base(const std::vector<Point>& points, const Launches& un
     squares += (base(p) / p.seconds - 1) * (base(p) / p.seconds - 1);
   }
   TileFit of_tiles;
-  of_tiles.fit(tiles_, TileFit::Part::kMixed, launches);
+  of_tiles.fit_kernel(work_, TileFit::Part::kMixed, launches);
   if (of_tiles.is_fitted() && of_tiles.error() < std::sqrt(squares / static_cast<double>(points.size())))
     tile_fit_ = of_tiles;
 }

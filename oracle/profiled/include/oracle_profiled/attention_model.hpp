@@ -141,7 +141,8 @@ class AttentionModel {
   double place_of(double tokens, double attended) const {
     constexpr double kRounding = 0.5;
     const bool is_hidden =
-        work_.tiles && work_.window > 0 && tokens > work_.window && attended > work_.window - kRounding;
+        work_.is_tiled() && work_.window > 0 && tokens > work_.window && attended > work_.window - kRounding;
+    if (is_hidden && work_.dealt) return tokens;
     return is_hidden ? work_.window + 1 : attended;
   }
   DecodeMean mean_of(const BatchShape& shape) const {
