@@ -216,10 +216,9 @@ TEST(DealtModel, TheLongestDecodeBoundsABatch) {
   }
 }
 
-TEST(DealtModel, ChunksAndDecodesShareTheirTiles) {
+void expect_mixed_near_law(const std::vector<Sample>& samples, double within) {
   const auto kernel = kernel_of("triton");
-  const AttentionModel model(samples_of(kernel), attention_roofline(key_of("triton"), find_gpu("H200"), {}),
-                             {256, 32768});
+  const AttentionModel model(samples, attention_roofline(key_of("triton"), find_gpu("H200"), {}), {256, 32768});
   for (const auto& [query, context, n, before] :
        {std::array<std::uint32_t, 4>{100, 3000, 10, 2000}, {700, 0, 50, 1000}, {1000, 4000, 100, 600}}) {
     const std::array<PrefillChunk, 1> chunks{{{query, context}}};
@@ -231,8 +230,29 @@ TEST(DealtModel, ChunksAndDecodesShareTheirTiles) {
                         .chunks = 1,
                         .query = double(query),
                         .context = double(context)};
-    EXPECT_NEAR(model.at(shape, ChunkSums::of(shape)).seconds / law(kernel, launch), 1, 0.03) << query;
+    EXPECT_NEAR(model.at(shape, ChunkSums::of(shape)).seconds / law(kernel, launch), 1, within) << query;
   }
+}
+
+TEST(DealtModel, ChunksAndDecodesShareTheirTiles) { expect_mixed_near_law(samples_of(kernel_of("triton")), 0.03); }
+
+TEST(DealtModel, WithoutBothTogetherEachAloneTellsWhatTheirKernelTakes) {
+  std::vector<Sample> samples = samples_of(kernel_of("triton"));
+  std::erase_if(samples, [](const Sample& s) { return s.point[0] > 0 && s.point[3] > 0; });
+  expect_mixed_near_law(samples, 0.05);
+}
+
+TEST(DealtModel, AFewOfTwoLengthsDo) {
+  const auto kernel = kernel_of("triton");
+  std::vector<Sample> samples = samples_of(kernel);
+  int kept = 0;
+  std::erase_if(samples, [&](const Sample& s) { return s.point[5] > 0 && ++kept > 6; });
+  const AttentionModel model(samples, attention_roofline(key_of("triton"), find_gpu("H200"), {}), {256, 32768});
+  BatchShape shape = test::decodes(60, 500);
+  shape.decode_context += 7000;  // one of them
+  shape.decode_context_squares += 7500 * 7500 - 500 * 500;
+  shape.decode_longest = 7500;
+  EXPECT_NEAR(model.decode_seconds(shape) / law(kernel, {59, 501, 1, 7501}), 1, 0.05);
 }
 
 }  // namespace

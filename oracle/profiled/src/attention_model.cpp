@@ -7,9 +7,13 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 namespace dooly::oracle {
 namespace {
+
+/// Samples of one part below which those of others that run the same kernel count too.
+constexpr std::size_t kFewLaunches = 24;
 
 enum Coordinate { kPrefills, kQuery, kContext, kDecodes, kMost, kLong, kLongContext };
 
@@ -24,11 +28,13 @@ std::uint64_t whole(const OperatorKey& key, const char* attribute) {
   return value != nullptr && *value > 0 ? static_cast<std::uint64_t>(*value) : 0;
 }
 
+/// Equal decodes count as short ones.
 FlashTiles::Launch launch_of_point(const Sample& s) {
-  return {.decodes = number(s, kDecodes) - number(s, kLong),
-          .attended = number(s, kMost) + 1,
-          .long_decodes = number(s, kLong),
-          .long_attended = number(s, kLongContext) + 1,
+  const bool is_even = !is_skewed(s);
+  return {.decodes = is_even ? number(s, kDecodes) : number(s, kDecodes) - number(s, kLong),
+          .attended = (is_even ? only_context(s) : number(s, kMost)) + 1,
+          .long_decodes = is_even ? 0 : number(s, kLong),
+          .long_attended = is_even ? 0 : number(s, kLongContext) + 1,
           .chunks = number(s, kPrefills),
           .query = number(s, kQuery),
           .context = number(s, kContext)};
@@ -161,6 +167,19 @@ AttentionModel::AttentionModel(const std::vector<Sample>& as_timed, const Attent
                    uneven_.is_fitted() || mixed_.follows_tiles();
 }
 
+/// Chunks alone, and if asked for decodes, that run in the kernel of both together: they say what its weights are.
+void AttentionModel::add_of_same_kernel(const std::vector<Sample>& samples, bool with_decodes,
+                                        MixedSurface::Launches& launches) const {
+  const std::size_t variant = work_.dealt->variant({.decodes = 1, .attended = 1, .chunks = 1, .query = 2});
+  for (const Sample& s : samples) {
+    if (s.status != SampleStatus::kOk || !(s.median_s > 0)) continue;
+    const bool has_decodes = s.point[kDecodes] > 0;
+    if (has_decodes && (s.point[kPrefills] > 0 || !with_decodes)) continue;
+    const FlashTiles::Launch launch = launch_of_point(s);
+    if (work_.dealt->variant(launch) == variant) launches.push_back({launch, s.median_s});
+  }
+}
+
 void AttentionModel::fit_mixed(const std::vector<Sample>& samples) {
   std::vector<MixedSurface::Point> points;
   MixedSurface::Launches uneven;
@@ -179,17 +198,23 @@ void AttentionModel::fit_mixed(const std::vector<Sample>& samples) {
     points.back().seconds = s.median_s;
   }
   if (work_.dealt && work_.dealt->is_mixed_in_one())
-    for (const Sample& s : samples)
-      if (s.status == SampleStatus::kOk && s.median_s > 0 && s.point[kPrefills] > 0 && s.point[kDecodes] == 0)
-        uneven.push_back({launch_of_point(s), s.median_s});
+    add_of_same_kernel(samples, points.size() + uneven.size() < kFewLaunches, uneven);
   mixed_.fit(points, work_, uneven);
 }
 
 void AttentionModel::fit_uneven(const std::vector<Sample>& samples) {
   std::vector<TileFit::Point> points;
+  std::map<std::size_t, std::size_t> of_variant;
   for (const Sample& s : samples) {
     if (s.status != SampleStatus::kOk || !(s.median_s > 0) || !is_skewed(s) || s.point[kPrefills] > 0) continue;
     points.push_back({launch_of_point(s), s.median_s});
+    if (work_.dealt) ++of_variant[work_.dealt->variant(points.back().launch)];
+  }
+  for (const Sample& s : samples) {  // equal ones tell most of what few of two lengths cannot
+    if (!work_.dealt || s.status != SampleStatus::kOk || !(s.median_s > 0) || is_skewed(s) || s.point[kPrefills] > 0)
+      continue;
+    const FlashTiles::Launch launch = launch_of_point(s);
+    if (of_variant[work_.dealt->variant(launch)] < kFewLaunches) points.push_back({launch, s.median_s});
   }
   uneven_.fit_kernel(work_, TileFit::Part::kRagged, points);
 }

@@ -53,15 +53,19 @@ void MixedSurface::fit_base(const std::vector<Point>& points, const Launches& un
   }
   TileFit of_tiles;
   of_tiles.fit_kernel(work_, TileFit::Part::kMixed, launches);
-  if (of_tiles.is_fitted() && of_tiles.error() < std::sqrt(squares / static_cast<double>(points.size())))
-    tile_fit_ = of_tiles;
+  const bool is_better = points.empty() ? work_.dealt != nullptr
+                                        : of_tiles.error() < std::sqrt(squares / static_cast<double>(points.size()));
+  if (of_tiles.is_fitted() && is_better) tile_fit_ = of_tiles;
 }
 
 void MixedSurface::build(const std::vector<Point>& points, const Launches& uneven) {
   points_ = points.size();
   ratios_.clear();
   fit_base(points, uneven);
-  if (points.empty()) return;
+  if (points.empty()) {  // chunks alone may have told enough
+    if (tile_fit_.is_fitted()) ratios_.assign(1, 1);
+    return;
+  }
   std::size_t size = 1;
   for (std::size_t d = 4; d-- > 0;) {
     std::set<double> places;
@@ -151,7 +155,7 @@ double MixedSurface::seconds(const Point& point) const {
 }
 
 bool MixedSurface::covers(const std::array<double, 4>& where) const {
-  if (ratios_.empty()) return false;
+  if (ratios_.empty() || points_ == 0) return false;
   for (std::size_t d = 0; d < 4; ++d)
     if (where[d] < nodes_[d].front() || where[d] > nodes_[d].back()) return false;
   return true;

@@ -156,6 +156,8 @@ class AttentionModel {
   MixedSurface::Point mixed_point(const PrefillSurface::Batch& batch, const DecodeMean& mean, double prefill_s,
                                   double decode_s) const;
   void fit_mixed(const std::vector<Sample>& samples);
+  void add_of_same_kernel(const std::vector<Sample>& samples, bool with_decodes,
+                          MixedSurface::Launches& launches) const;
   std::vector<Sample> take_slowdowns(std::vector<Sample> samples);
   void fit_uneven(const std::vector<Sample>& samples);
   void fit_skew(const std::vector<Sample>& samples, std::uint32_t max_decodes);
