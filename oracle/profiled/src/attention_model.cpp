@@ -7,13 +7,11 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 namespace dooly::oracle {
 namespace {
 
-/// Samples of one part below which those of others that run the same kernel count too.
-constexpr std::size_t kFewLaunches = 24;
+constexpr std::size_t kFewMixed = 24;  ///< batches of chunks and decodes below which decodes alone tell about them
 
 enum Coordinate { kPrefills, kQuery, kContext, kDecodes, kMost, kLong, kLongContext };
 
@@ -158,13 +156,22 @@ AttentionModel::AttentionModel(const std::vector<Sample>& as_timed, const Attent
       prefills.push_back({number(s, kPrefills), number(s, kQuery), number(s, kContext), s.median_s});
     }
   }
-  decode_.fit(decodes, work_, limits.max_decodes, limits.max_context);
+  decode_.fit(decodes, work_, limits.max_decodes, limits.max_context, decode_launches(samples, true));
   prefill_.fit(prefills, work_);
   fit_mixed(samples);
   fit_uneven(samples);
   fit_skew(samples, limits.max_decodes);
   needs_squares_ = work_.kind != AttentionKind::kFull || !skew_.empty() || !mixed_skew_.empty() ||
                    uneven_.is_fitted() || mixed_.follows_tiles();
+}
+
+/// Launches of decodes alone, of one length or of two.
+std::vector<TileFit::Point> AttentionModel::decode_launches(const std::vector<Sample>& samples, bool skewed) {
+  std::vector<TileFit::Point> points;
+  for (const Sample& s : samples)
+    if (s.status == SampleStatus::kOk && s.median_s > 0 && s.point[kPrefills] == 0 && is_skewed(s) == skewed)
+      points.push_back({launch_of_point(s), s.median_s});
+  return points;
 }
 
 /// Chunks alone, and if asked for decodes, that run in the kernel of both together: they say what its weights are.
@@ -197,26 +204,12 @@ void AttentionModel::fit_mixed(const std::vector<Sample>& samples) {
     points.push_back(mixed_point(batch, mean, prefill_.at(batch).seconds, decode_.seconds(n, mean.place)));
     points.back().seconds = s.median_s;
   }
-  if (work_.dealt && work_.dealt->is_mixed_in_one())
-    add_of_same_kernel(samples, points.size() + uneven.size() < kFewLaunches, uneven);
+  if (work_.dealt && work_.dealt->is_mixed_in_one()) add_of_same_kernel(samples, points.size() < kFewMixed, uneven);
   mixed_.fit(points, work_, uneven);
 }
 
 void AttentionModel::fit_uneven(const std::vector<Sample>& samples) {
-  std::vector<TileFit::Point> points;
-  std::map<std::size_t, std::size_t> of_variant;
-  for (const Sample& s : samples) {
-    if (s.status != SampleStatus::kOk || !(s.median_s > 0) || !is_skewed(s) || s.point[kPrefills] > 0) continue;
-    points.push_back({launch_of_point(s), s.median_s});
-    if (work_.dealt) ++of_variant[work_.dealt->variant(points.back().launch)];
-  }
-  for (const Sample& s : samples) {  // equal ones tell most of what few of two lengths cannot
-    if (!work_.dealt || s.status != SampleStatus::kOk || !(s.median_s > 0) || is_skewed(s) || s.point[kPrefills] > 0)
-      continue;
-    const FlashTiles::Launch launch = launch_of_point(s);
-    if (of_variant[work_.dealt->variant(launch)] < kFewLaunches) points.push_back({launch, s.median_s});
-  }
-  uneven_.fit_kernel(work_, TileFit::Part::kRagged, points);
+  uneven_.fit_kernel(work_, TileFit::Part::kRagged, decode_launches(samples, true), decode_launches(samples, false));
 }
 
 AttentionModel::TwoLengths AttentionModel::two_lengths(const DecodeMean& mean) {

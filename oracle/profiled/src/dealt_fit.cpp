@@ -14,6 +14,7 @@ using Kernel = DealtKernel;
 /// How much longer a lone tile takes, tried for each number of slots.
 constexpr std::array<double, 5> kAlone{1, 1.6, 2.4, 3.4, 4.5};
 constexpr std::size_t kEnough = 16;  ///< points of a variant
+constexpr std::size_t kFew = 24;     ///< so few that those of other parts count
 
 }  // namespace
 
@@ -62,17 +63,21 @@ double DealtFit::fit_variant(std::size_t number, const std::vector<const Point*>
   return least;
 }
 
-bool DealtFit::fit(std::shared_ptr<const DealtKernel> kernel, const std::vector<Point>& points) {
+bool DealtFit::fit(std::shared_ptr<const DealtKernel> kernel, const std::vector<Point>& points,
+                   const std::vector<Point>& others) {
   kernel_ = std::move(kernel);
   variants_.assign(kernel_->variants(), {});
   most_attended_ = std::numeric_limits<double>::infinity();
   const double window = kernel_->window();
-  if (window > 0 && std::none_of(points.begin(), points.end(), [&](const Point& p) {
-        return p.launch.attended > window || p.launch.long_attended > window;
-      }))
-    most_attended_ = window;
+  const auto is_beyond = [&](const Point& p) { return p.launch.attended > window || p.launch.long_attended > window; };
+  if (window > 0 && std::none_of(points.begin(), points.end(), is_beyond)) most_attended_ = window;
   std::vector<std::vector<const Point*>> of_variant(variants_.size());
   for (const Point& point : points) of_variant[kernel_->variant(point.launch)].push_back(&point);
+  std::vector<bool> has_few;
+  for (const auto& own : of_variant) has_few.push_back(own.size() < kFew);
+  for (const Point& point : others)
+    if (const std::size_t variant = kernel_->variant(point.launch); has_few[variant])
+      of_variant[variant].push_back(&point);
   double squares = 0;
   std::size_t count = 0;
   for (std::size_t i = 0; i < variants_.size(); ++i) {

@@ -32,10 +32,11 @@ std::vector<Tiles::Term> terms_of(TileFit::Part part) {
 
 }  // namespace
 
-void TileFit::fit_kernel(const AttentionRoofline& work, Part part, const std::vector<Point>& points) {
+void TileFit::fit_kernel(const AttentionRoofline& work, Part part, const std::vector<Point>& points,
+                         const std::vector<Point>& others) {
   fit(work.tiles, part, points);
   if (!work.dealt) return;
-  is_dealt_ = is_fitted_ = dealt_.fit(work.dealt, points);
+  is_dealt_ = is_fitted_ = dealt_.fit(work.dealt, points, others);
   if (is_dealt_) error_ = dealt_.error();
 }
 

@@ -158,6 +158,7 @@ class AttentionModel {
   void fit_mixed(const std::vector<Sample>& samples);
   void add_of_same_kernel(const std::vector<Sample>& samples, bool with_decodes,
                           MixedSurface::Launches& launches) const;
+  static std::vector<TileFit::Point> decode_launches(const std::vector<Sample>& samples, bool skewed);
   std::vector<Sample> take_slowdowns(std::vector<Sample> samples);
   void fit_uneven(const std::vector<Sample>& samples);
   void fit_skew(const std::vector<Sample>& samples, std::uint32_t max_decodes);

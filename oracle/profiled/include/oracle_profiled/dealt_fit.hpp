@@ -17,8 +17,10 @@ class DealtFit {
     Launch launch;
     double seconds = 0;
   };
-  /// Nothing where no variant has enough points.
-  bool fit(std::shared_ptr<const DealtKernel> kernel, const std::vector<Point>& points);
+  /// `others`: launches of another part; they count for variants that have few points. False where no variant has
+  /// enough of both.
+  bool fit(std::shared_ptr<const DealtKernel> kernel, const std::vector<Point>& points,
+           const std::vector<Point>& others = {});
   /// Root of the mean squared relative error over the points of the fit.
   double error() const { return error_; }
   double seconds(Launch launch) const;

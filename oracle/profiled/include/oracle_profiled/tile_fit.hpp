@@ -23,7 +23,9 @@ class TileFit {
   /// Without tiles, or with fewer points than terms, there is no fit.
   void fit(const std::optional<FlashTiles>& tiles, Part part, const std::vector<Point>& points);
   /// By the rules of whatever kernel the operator is known to run.
-  void fit_kernel(const AttentionRoofline& work, Part part, const std::vector<Point>& points);
+  /// `others`: launches of other parts, as of DealtFit.
+  void fit_kernel(const AttentionRoofline& work, Part part, const std::vector<Point>& points,
+                  const std::vector<Point>& others = {});
   void forget() { is_fitted_ = false; }
   bool is_fitted() const { return is_fitted_; }
   /// Root of the mean squared relative error over the points of the fit.
