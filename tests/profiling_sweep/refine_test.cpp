@@ -174,11 +174,40 @@ TEST_F(AttentionRefinement, ReachesItsErrorWithFewerThanFiveHundredPoints) {
   EXPECT_LE(error.by_time, 0.05);
 }
 
-TEST_F(AttentionRefinement, MixedBatchesOnlyWhereOneLaunchHoldsBoth) {
+TEST_F(AttentionRefinement, MixedBatchesOnlyWhereChunksAndDecodesMeet) {
   const auto is_mixed = [](const oracle::Sample& s) { return s.point[0] > 0 && s.point[3] > 0; };
-  const auto fa3 = refine(attention()), flashinfer = refine(attention(0, "flashinfer"));
+  const auto fa3 = refine(attention()), other = refine(attention(0, "another"));
   EXPECT_GE(std::count_if(fa3.begin(), fa3.end(), is_mixed), 8);
-  EXPECT_EQ(std::count_if(flashinfer.begin(), flashinfer.end(), is_mixed), 0);
+  EXPECT_EQ(std::count_if(other.begin(), other.end(), is_mixed), 0);
+}
+
+/// Where it is known how a kernel's tiles are dealt, every part tells about the others.
+TEST_F(AttentionRefinement, ASweepOfDealtTilesThatIsCutShortHasSomeOfEachPart) {
+  for (const char* family : {"fa2", "triton", "flashinfer"}) {
+    const Operation operation = attention(0, family);
+    const Round first = make_refiner(operation, oracle::find_gpu("H200"), settings)->next({});
+    int decodes = 0, lengths = 0, prompts = 0, mixed = 0;
+    ASSERT_GE(first.probes.size(), 150u) << family;
+    for (std::size_t i = 0; i < 60; ++i) {
+      const oracle::SamplePoint& p = first.probes[i].point;
+      if (p[0] > 0)
+        ++(p[3] > 0 ? mixed : prompts);
+      else
+        ++(p[5] > 0 ? lengths : decodes);
+    }
+    for (const int count : {decodes, lengths, prompts, mixed}) EXPECT_GE(count, 6) << family;
+    // 132 multiprocessors have room for 33 decodes of 8 heads twice, for 66 four times.
+    for (const std::uint64_t count : {33, 34, 66, 67})
+      EXPECT_TRUE(std::any_of(
+          first.probes.begin(), first.probes.end(),
+          [&](const Probe& probe) { return probe.point[0] == 0 && probe.point[5] == 0 && probe.point[3] == count; }))
+          << family << " " << count;
+  }
+}
+
+TEST_F(AttentionRefinement, OfDealtTilesEndsToo) {
+  const auto samples = refine(attention(0, "triton"));
+  EXPECT_LE(samples.size(), 700u);
 }
 
 /// 132 multiprocessors: 16 sequences of 8 KV heads fill them once, 17 need a wave more, and so on.

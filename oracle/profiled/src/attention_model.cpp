@@ -11,6 +11,8 @@
 namespace dooly::oracle {
 namespace {
 
+constexpr std::size_t kFewMixed = 24;  ///< batches of chunks and decodes below which decodes alone tell about them
+
 enum Coordinate { kPrefills, kQuery, kContext, kDecodes, kMost, kLong, kLongContext };
 
 double number(const Sample& sample, Coordinate which) { return static_cast<double>(sample.point[which]); }
@@ -24,11 +26,13 @@ std::uint64_t whole(const OperatorKey& key, const char* attribute) {
   return value != nullptr && *value > 0 ? static_cast<std::uint64_t>(*value) : 0;
 }
 
+/// Equal decodes count as short ones.
 FlashTiles::Launch launch_of_point(const Sample& s) {
-  return {.decodes = number(s, kDecodes) - number(s, kLong),
-          .attended = number(s, kMost) + 1,
-          .long_decodes = number(s, kLong),
-          .long_attended = number(s, kLongContext) + 1,
+  const bool is_even = !is_skewed(s);
+  return {.decodes = is_even ? number(s, kDecodes) : number(s, kDecodes) - number(s, kLong),
+          .attended = (is_even ? only_context(s) : number(s, kMost)) + 1,
+          .long_decodes = is_even ? 0 : number(s, kLong),
+          .long_attended = is_even ? 0 : number(s, kLongContext) + 1,
           .chunks = number(s, kPrefills),
           .query = number(s, kQuery),
           .context = number(s, kContext)};
@@ -80,6 +84,7 @@ AttentionRoofline attention_roofline(const OperatorKey& key, const Gpu& gpu, con
   work.token_s = kv_elements * bytes_per_element(key_dtype(cache)) / (gpu.memory_bandwidth * efficiency.memory);
   work.kernel_s = efficiency.kernel_seconds;
   work.tiles = FlashTiles::of(key, gpu);
+  work.dealt = DealtKernel::of(key, gpu);
   return work;
 }
 
@@ -135,7 +140,10 @@ AttentionModel::AttentionModel(const std::vector<Sample>& as_timed, const Attent
   const std::vector<Sample> samples = take_slowdowns(on_cool_device(as_timed, limits.clock));
   // What tells the terms of tiles apart; imported tables lack it.
   const auto is_uneven = [](const Sample& s) { return is_skewed(s) && s.point[kPrefills] == 0; };
-  if (std::none_of(samples.begin(), samples.end(), is_uneven)) work_.tiles.reset();
+  if (std::none_of(samples.begin(), samples.end(), is_uneven)) {
+    work_.tiles.reset();
+    work_.dealt.reset();
+  }
   std::vector<DecodeSurface::Point> decodes;
   std::vector<PrefillSurface::Point> prefills;
   for (const Sample& s : samples) {
@@ -148,13 +156,35 @@ AttentionModel::AttentionModel(const std::vector<Sample>& as_timed, const Attent
       prefills.push_back({number(s, kPrefills), number(s, kQuery), number(s, kContext), s.median_s});
     }
   }
-  decode_.fit(decodes, work_, limits.max_decodes, limits.max_context);
+  decode_.fit(decodes, work_, limits.max_decodes, limits.max_context, decode_launches(samples, true));
   prefill_.fit(prefills, work_);
   fit_mixed(samples);
   fit_uneven(samples);
   fit_skew(samples, limits.max_decodes);
   needs_squares_ = work_.kind != AttentionKind::kFull || !skew_.empty() || !mixed_skew_.empty() ||
                    uneven_.is_fitted() || mixed_.follows_tiles();
+}
+
+/// Launches of decodes alone, of one length or of two.
+std::vector<TileFit::Point> AttentionModel::decode_launches(const std::vector<Sample>& samples, bool skewed) {
+  std::vector<TileFit::Point> points;
+  for (const Sample& s : samples)
+    if (s.status == SampleStatus::kOk && s.median_s > 0 && s.point[kPrefills] == 0 && is_skewed(s) == skewed)
+      points.push_back({launch_of_point(s), s.median_s});
+  return points;
+}
+
+/// Chunks alone, and if asked for decodes, that run in the kernel of both together: they say what its weights are.
+void AttentionModel::add_of_same_kernel(const std::vector<Sample>& samples, bool with_decodes,
+                                        MixedSurface::Launches& launches) const {
+  const std::size_t variant = work_.dealt->variant({.decodes = 1, .attended = 1, .chunks = 1, .query = 2});
+  for (const Sample& s : samples) {
+    if (s.status != SampleStatus::kOk || !(s.median_s > 0)) continue;
+    const bool has_decodes = s.point[kDecodes] > 0;
+    if (has_decodes && (s.point[kPrefills] > 0 || !with_decodes)) continue;
+    const FlashTiles::Launch launch = launch_of_point(s);
+    if (work_.dealt->variant(launch) == variant) launches.push_back({launch, s.median_s});
+  }
 }
 
 void AttentionModel::fit_mixed(const std::vector<Sample>& samples) {
@@ -174,16 +204,12 @@ void AttentionModel::fit_mixed(const std::vector<Sample>& samples) {
     points.push_back(mixed_point(batch, mean, prefill_.at(batch).seconds, decode_.seconds(n, mean.place)));
     points.back().seconds = s.median_s;
   }
-  mixed_.fit(points, work_.tiles, uneven);
+  if (work_.dealt && work_.dealt->is_mixed_in_one()) add_of_same_kernel(samples, points.size() < kFewMixed, uneven);
+  mixed_.fit(points, work_, uneven);
 }
 
 void AttentionModel::fit_uneven(const std::vector<Sample>& samples) {
-  std::vector<TileFit::Point> points;
-  for (const Sample& s : samples) {
-    if (s.status != SampleStatus::kOk || !(s.median_s > 0) || !is_skewed(s) || s.point[kPrefills] > 0) continue;
-    points.push_back({launch_of_point(s), s.median_s});
-  }
-  uneven_.fit(work_.tiles, TileFit::Part::kRagged, points);
+  uneven_.fit_kernel(work_, TileFit::Part::kRagged, decode_launches(samples, true), decode_launches(samples, false));
 }
 
 MixedSurface::Point AttentionModel::mixed_point(const PrefillSurface::Batch& batch, const DecodeMean& mean,

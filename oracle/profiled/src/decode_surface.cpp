@@ -57,8 +57,9 @@ double DecodeSurface::base(double n, double a) const {
 }
 
 void DecodeSurface::fit(const std::vector<Point>& points, const AttentionRoofline& work, double max_decodes,
-                        double max_attended) {
+                        double max_attended, std::vector<TileFit::Point> uneven) {
   work_ = work;
+  uneven_ = std::move(uneven);
   fit_base(points);
   double last_u = max_decodes, last_x = max_attended;
   for (const Point& p : points) {
@@ -69,10 +70,11 @@ void DecodeSurface::fit(const std::vector<Point>& points, const AttentionRooflin
   if (tile_fit_.is_fitted()) {
     more_u = counts_at_steps(last_u);
     more_x = tokens_at_steps(last_x);
-    if (work.window > 0) std::erase_if(more_x, [&](double x) { return x > work.window + 1; });
+    if (work.window > 0 && !work.dealt) std::erase_if(more_x, [&](double x) { return x > work.window + 1; });
   }
   build(points, std::move(more_u), std::move(more_x));
   fold_error_ = measure_folds(points);
+  uneven_.clear();
 }
 
 void DecodeSurface::fit_base(const std::vector<Point>& points) {
@@ -92,7 +94,7 @@ void DecodeSurface::fit_base(const std::vector<Point>& points) {
   std::vector<TileFit::Point> launches;
   for (const Point& p : points) launches.push_back({{p.decodes, p.attended}, p.seconds});
   TileFit tiles;
-  tiles.fit(work_.tiles, TileFit::Part::kDecodes, launches);
+  tiles.fit_kernel(work_, TileFit::Part::kDecodes, launches, uneven_);
   tile_fit_.forget();
   if (tiles.is_fitted() && (!is_fitted_ || tiles.error() < relative_error(points))) tile_fit_ = tiles;
 }
@@ -164,6 +166,7 @@ double DecodeSurface::measure_folds(const std::vector<Point>& points) const {
   for (std::size_t fold = 0; fold < kFolds; ++fold) {
     DecodeSurface rest;
     rest.work_ = work_;
+    rest.uneven_ = uneven_;
     std::vector<Point> kept;
     for (std::size_t i = 0; i < points.size(); ++i)
       if (i % kFolds != fold) kept.push_back(points[i]);

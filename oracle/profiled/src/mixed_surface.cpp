@@ -14,9 +14,8 @@ constexpr std::size_t kMostNodes = 4u << 20;
 
 }  // namespace
 
-void MixedSurface::fit(const std::vector<Point>& points, const std::optional<FlashTiles>& tiles,
-                       const Launches& uneven) {
-  tiles_ = tiles;
+void MixedSurface::fit(const std::vector<Point>& points, const AttentionRoofline& work, const Launches& uneven) {
+  work_ = work;
   fold_error_ = 0;
   if (points.size() >= 16) {  // one fold of eight: a full set would cost seconds
     std::vector<Point> kept, out;
@@ -53,16 +52,20 @@ void MixedSurface::fit_base(const std::vector<Point>& points, const Launches& un
     squares += (base(p) / p.seconds - 1) * (base(p) / p.seconds - 1);
   }
   TileFit of_tiles;
-  of_tiles.fit(tiles_, TileFit::Part::kMixed, launches);
-  if (of_tiles.is_fitted() && of_tiles.error() < std::sqrt(squares / static_cast<double>(points.size())))
-    tile_fit_ = of_tiles;
+  of_tiles.fit_kernel(work_, TileFit::Part::kMixed, launches);
+  const bool is_better = points.empty() ? work_.dealt != nullptr
+                                        : of_tiles.error() < std::sqrt(squares / static_cast<double>(points.size()));
+  if (of_tiles.is_fitted() && is_better) tile_fit_ = of_tiles;
 }
 
 void MixedSurface::build(const std::vector<Point>& points, const Launches& uneven) {
   points_ = points.size();
   ratios_.clear();
   fit_base(points, uneven);
-  if (points.empty()) return;
+  if (points.empty()) {  // chunks alone may have told enough
+    if (tile_fit_.is_fitted()) ratios_.assign(1, 1);
+    return;
+  }
   std::size_t size = 1;
   for (std::size_t d = 4; d-- > 0;) {
     std::set<double> places;
@@ -152,7 +155,7 @@ double MixedSurface::seconds(const Point& point) const {
 }
 
 bool MixedSurface::covers(const std::array<double, 4>& where) const {
-  if (ratios_.empty()) return false;
+  if (ratios_.empty() || points_ == 0) return false;
   for (std::size_t d = 0; d < 4; ++d)
     if (where[d] < nodes_[d].front() || where[d] > nodes_[d].back()) return false;
   return true;

@@ -59,7 +59,7 @@ void PrefillSurface::fit_base(const std::vector<Point>& points) {
     squares += off * off;
   }
   TileFit tiles;
-  tiles.fit(work_.tiles, TileFit::Part::kPrefills, launches);
+  tiles.fit_kernel(work_, TileFit::Part::kPrefills, launches);
   if (tiles.is_fitted() && (!is_fitted_ || tiles.error() < std::sqrt(squares / static_cast<double>(points.size()))))
     tile_fit_ = tiles;
 }

@@ -32,8 +32,16 @@ std::vector<Tiles::Term> terms_of(TileFit::Part part) {
 
 }  // namespace
 
+void TileFit::fit_kernel(const AttentionRoofline& work, Part part, const std::vector<Point>& points,
+                         const std::vector<Point>& others) {
+  fit(work.tiles, part, points);
+  if (!work.dealt) return;
+  is_dealt_ = is_fitted_ = dealt_.fit(work.dealt, points, others);
+  if (is_dealt_) error_ = dealt_.error();
+}
+
 void TileFit::fit(const std::optional<FlashTiles>& tiles, Part part, const std::vector<Point>& points) {
-  is_fitted_ = false;
+  is_fitted_ = is_dealt_ = false;
   const std::vector<Tiles::Term> fitted_terms = terms_of(part);
   if (!tiles || points.size() < 2 * fitted_terms.size()) return;
   tiles_ = *tiles;

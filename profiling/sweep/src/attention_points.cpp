@@ -125,6 +125,17 @@ Numbers counts_at_steps(const oracle::FlashTiles& tiles, std::uint64_t most) {
   return {counts.begin(), counts.end()};
 }
 
+/// Few sequences, which are split, and those at which a multiprocessor needs room for a tile more.
+Numbers counts_at_steps(const oracle::DealtKernel& kernel, std::uint64_t most) {
+  std::set<std::uint64_t> counts{2, 3, 6, 12};
+  for (const double tiles : {1.0, 2.0, 3.0, 4.0, 5.0, 8.0}) {
+    const auto fill = static_cast<std::uint64_t>(kernel.decodes_in(tiles));
+    counts.insert({fill, fill + 1});
+  }
+  std::erase_if(counts, [&](std::uint64_t n) { return n == 0 || n > most; });
+  return {counts.begin(), counts.end()};
+}
+
 }  // namespace
 
 AttentionPart part_of(const SamplePoint& point) {
@@ -141,6 +152,10 @@ AttentionPoints attention_points(AttentionPart part, const oracle::AttentionRoof
       if (work.tiles) {
         build.decodes(points.start, counts_at_steps(*work.tiles, limits.max_sequences), {640, 7168});
         build.decodes(points.start, {6, 24, 100}, {136, 200, 300, 450});  // inside of blocks
+      }
+      if (work.dealt) {
+        build.decodes(points.start, counts_at_steps(*work.dealt, limits.max_sequences), {640, 7168});
+        build.decodes(points.start, {6, 24, 100, 384}, {16, 136, 300});
       }
       build.decodes(points.pool,
                     {1, 2, 4, 8, 12, 16, 24, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256, 320, 384, 512, 768, 1024},

@@ -41,8 +41,12 @@ oracle::AttentionModel AttentionRefiner::model_of(const std::vector<Sample>& sam
 std::vector<AttentionRefiner::Error> AttentionRefiner::left_out_errors(AttentionPart part,
                                                                        const std::vector<Sample>& usable) const {
   std::vector<Sample> fitted;
-  for (const Sample& sample : usable)
-    if (needs_whole_model(part) || part_of(sample.point) == part) fitted.push_back(sample);
+  for (const Sample& sample : usable) {
+    const AttentionPart other = part_of(sample.point);
+    // Without decodes of two lengths the model would not count tiles.
+    const bool tells_tiles = work_.dealt && other == AttentionPart::kRagged;
+    if (needs_whole_model(part) || other == part || tells_tiles) fitted.push_back(sample);
+  }
   std::vector<Error> errors;
   std::vector<std::size_t> asked;
   for (std::size_t i = 0; i < fitted.size(); ++i)
@@ -224,6 +228,28 @@ std::vector<SamplePoint> AttentionRefiner::sustained_points(const std::vector<Sa
   return missing;
 }
 
+/// Of all parts, some of each before many of one.
+std::vector<SamplePoint> AttentionRefiner::missing_starts(const std::vector<Sample>& usable,
+                                                          const Failures& failures) const {
+  std::set<SamplePoint> measured;
+  for (const Sample& sample : usable) measured.insert(sample.point);
+  std::vector<std::pair<double, SamplePoint>> placed;
+  const auto add = [&](const std::vector<SamplePoint>& points) {
+    for (std::size_t i = 0; i < points.size(); ++i)
+      if (!measured.contains(points[i]) && !failures.blocks(points[i]))
+        placed.push_back({(static_cast<double>(i) + 0.5) / static_cast<double>(points.size()), points[i]});
+  };
+  const SweepLimits& limits = settings_.limits;
+  add(attention_points(AttentionPart::kRagged, work_, limits).start);
+  add(attention_points(AttentionPart::kDecode, work_, limits).start);
+  add(PrefillGrid(work_, limits).nodes());
+  if (launches_together(operation_.key)) add(attention_points(AttentionPart::kMixed, work_, limits).start);
+  std::sort(placed.begin(), placed.end());
+  std::vector<SamplePoint> missing;
+  for (const auto& [place, point] : placed) missing.push_back(point);
+  return missing;
+}
+
 Round AttentionRefiner::next(const std::vector<Sample>& samples) const {
   const Failures failures(samples);
   Round round;
@@ -240,6 +266,10 @@ Round AttentionRefiner::next(const std::vector<Sample>& samples) const {
     sum += verdict.error_sum;
     count += verdict.errors;
   };
+  if (work_.dealt) {  // all parts rest on the tiles: a sweep that is cut short shall know some of each
+    for (const SamplePoint& point : missing_starts(usable, failures)) round.probes.push_back({point, base});
+    if (!round.probes.empty()) return round;
+  }
   ask_for(AttentionPart::kDecode);
   ask_for(AttentionPart::kPrefill);
   if (round.probes.empty()) {  // these two parts rest on the others

@@ -33,6 +33,8 @@ class AttentionRefiner final : public Refiner {
   std::vector<Error> left_out_errors(AttentionPart part, const std::vector<oracle::Sample>& usable) const;
   std::vector<oracle::SamplePoint> more_of_grid(PrefillGrid& grid, const std::vector<Error>& errors,
                                                 const std::function<bool(const oracle::SamplePoint&)>& known) const;
+  std::vector<oracle::SamplePoint> missing_starts(const std::vector<oracle::Sample>& usable,
+                                                  const Failures& failures) const;
   std::vector<oracle::SamplePoint> sustained_points(const std::vector<oracle::Sample>& samples) const;
   bool is_good(AttentionPart part, const std::vector<Error>& errors) const;
   std::vector<oracle::SamplePoint> best_of_pool(AttentionPart part, const std::vector<Error>& errors,

@@ -43,7 +43,7 @@ bool multiplies_matrices(const oracle::OperatorKey& key) {
 }
 
 bool launches_together(const oracle::OperatorKey& key) {
-  constexpr std::array<std::string_view, 5> kTogether{"fa2", "fa3", "fa4", "triton", "torch"};
+  constexpr std::array<std::string_view, 6> kTogether{"fa2", "fa3", "fa4", "triton", "torch", "flashinfer"};
   return key.kind == "attention" && std::find(kTogether.begin(), kTogether.end(), key.family) != kTogether.end();
 }
 

@@ -166,7 +166,8 @@ class AttentionModel {
   double place_of(double tokens, double attended) const {
     constexpr double kRounding = 0.5;
     const bool is_hidden =
-        work_.tiles && work_.window > 0 && tokens > work_.window && attended > work_.window - kRounding;
+        work_.is_tiled() && work_.window > 0 && tokens > work_.window && attended > work_.window - kRounding;
+    if (is_hidden && work_.dealt) return tokens;
     return is_hidden ? work_.window + 1 : attended;
   }
   DecodeMean mean_of(const BatchShape& shape) const {
@@ -187,6 +188,9 @@ class AttentionModel {
   MixedSurface::Point mixed_point(const PrefillSurface::Batch& batch, const DecodeMean& mean, double prefill_s,
                                   double decode_s) const;
   void fit_mixed(const std::vector<Sample>& samples);
+  void add_of_same_kernel(const std::vector<Sample>& samples, bool with_decodes,
+                          MixedSurface::Launches& launches) const;
+  static std::vector<TileFit::Point> decode_launches(const std::vector<Sample>& samples, bool skewed);
   std::vector<Sample> take_slowdowns(std::vector<Sample> samples);
   void fit_uneven(const std::vector<Sample>& samples);
   void fit_skew(const std::vector<Sample>& samples, std::uint32_t max_decodes);

@@ -1,9 +1,11 @@
 #pragma once
 
 #include "oracle/operators.hpp"
+#include "oracle_profiled/dealt_kernel.hpp"
 #include "oracle_profiled/flash_tiles.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 
 namespace dooly::oracle {
@@ -17,6 +19,9 @@ struct AttentionRoofline {
   double token_s = 0;       ///< seconds to read one token's keys and values
   double kernel_s = 0;
   std::optional<FlashTiles> tiles = {};  ///< where it is known how a launch is cut
+  std::shared_ptr<const DealtKernel> dealt = {};  ///< the same of other kernels
+
+  bool is_tiled() const { return tiles || dealt; }
 
   /// Tokens that a token attends to with `context` tokens before it.
   double attended(double context) const {

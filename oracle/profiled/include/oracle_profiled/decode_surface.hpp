@@ -20,7 +20,9 @@ class DecodeSurface {
     double decodes, attended, seconds;
   };
   /// Without points: the roofline.
-  void fit(const std::vector<Point>& points, const AttentionRoofline& work, double max_decodes, double max_attended);
+  /// `uneven`: decodes of two lengths, which tell about tiles where points are few.
+  void fit(const std::vector<Point>& points, const AttentionRoofline& work, double max_decodes, double max_attended,
+           std::vector<TileFit::Point> uneven = {});
 
   bool is_measured() const { return points_ > 0; }
   std::size_t points() const { return points_; }
@@ -80,6 +82,7 @@ class DecodeSurface {
   double measure_folds(const std::vector<Point>& points) const;
 
   AttentionRoofline work_;
+  std::vector<TileFit::Point> uneven_;  // of the fit alone
   std::array<double, 4> features_{};
   bool is_fitted_ = false;
   TileFit tile_fit_;

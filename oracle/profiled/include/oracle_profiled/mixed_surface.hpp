@@ -20,8 +20,8 @@ class MixedSurface {
     double prefill_s = 0, decode_s = 0, seconds = 0;
   };
   using Launches = std::vector<TileFit::Point>;
-  /// `uneven`: with decodes of two lengths, for the fit of tiles alone.
-  void fit(const std::vector<Point>& points, const std::optional<FlashTiles>& tiles = {}, const Launches& uneven = {});
+  /// `uneven`: with decodes of two lengths, and what else the fit of tiles alone is made of.
+  void fit(const std::vector<Point>& points, const AttentionRoofline& work = {}, const Launches& uneven = {});
   bool is_measured() const { return !ratios_.empty(); }
   std::size_t points() const { return points_; }
   double fold_error() const { return fold_error_; }
@@ -36,7 +36,7 @@ class MixedSurface {
   void build(const std::vector<Point>& points, const Launches& uneven);
   void fill_gaps(std::vector<float>& ratios) const;
 
-  std::optional<FlashTiles> tiles_;
+  AttentionRoofline work_;
   TileFit tile_fit_;
   double weights_[2] = {1, 1};
   std::array<std::vector<double>, 4> nodes_;

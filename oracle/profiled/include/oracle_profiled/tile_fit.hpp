@@ -1,5 +1,7 @@
 #pragma once
 
+#include "oracle_profiled/attention_roofline.hpp"
+#include "oracle_profiled/dealt_fit.hpp"
 #include "oracle_profiled/flash_tiles.hpp"
 
 #include <algorithm>
@@ -10,23 +12,26 @@
 
 namespace dooly::oracle {
 
-/// Time of a launch as the sum of FlashTiles' terms, with weights by non-negative least squares on relative errors.
+/// Time of a launch as the sum of FlashTiles' terms, with weights by non-negative least squares on relative errors; for
+/// other kernels a DealtFit.
 class TileFit {
  public:
-  struct Point {
-    FlashTiles::Launch launch;
-    double seconds = 0;
-  };
+  using Point = DealtFit::Point;
   /// Which part of attention the points are: the terms that are fitted follow from it.
   enum class Part : std::uint8_t { kDecodes, kRagged, kPrefills, kMixed };
 
   /// Without tiles, or with fewer points than terms, there is no fit.
   void fit(const std::optional<FlashTiles>& tiles, Part part, const std::vector<Point>& points);
+  /// By the rules of whatever kernel the operator is known to run.
+  /// `others`: launches of other parts, as of DealtFit.
+  void fit_kernel(const AttentionRoofline& work, Part part, const std::vector<Point>& points,
+                  const std::vector<Point>& others = {});
   void forget() { is_fitted_ = false; }
   bool is_fitted() const { return is_fitted_; }
   /// Root of the mean squared relative error over the points of the fit.
   double error() const { return error_; }
   double seconds(const FlashTiles::Launch& launch) const {
+    if (is_dealt_) return dealt_.seconds(launch);
     const FlashTiles::Launch seen = held(launch);
     const double but_read = tiles_.sum_but_read(seen, weights_);
     return seen.chunks > 0 || !tiles_.hides(seen.attended, seen.long_attended) ? but_read + read(seen) : but_read;
@@ -38,6 +43,7 @@ class TileFit {
    public:
     explicit Walk(const TileFit& fit) : fit_(&fit) {}
     double seconds(const FlashTiles::Launch& launch) {
+      if (fit_->is_dealt_) return fit_->dealt_.seconds(launch);
       const FlashTiles::Launch seen = fit_->held(launch);
       const FlashTiles::Steps steps = fit_->tiles_.steps_of(seen.attended, seen.long_attended);
       if (!(steps == steps_)) {
@@ -63,6 +69,8 @@ class TileFit {
     return weights_[FlashTiles::kDecodeRead] * tiles_.decode_read(launch);
   }
 
+  DealtFit dealt_;
+  bool is_dealt_ = false;
   FlashTiles tiles_;
   FlashTiles::Terms weights_{};
   /// Decodes beyond a window take what those that fill it take, where no point of the fit went beyond: what the kernel

@@ -23,7 +23,8 @@ SweepDevice device_of(const oracle::Environment& environment);
 /// Matrix products run in tiles and, with enough rows, are bound by computing.
 bool multiplies_matrices(const oracle::OperatorKey& key);
 
-/// Attention back ends that run prefill chunks and decodes of a step in one launch; the others need no mixed points.
+/// Attention back ends that run prefill chunks and decodes of a step in one launch, or in two that overlap; the others
+/// need no mixed points.
 bool launches_together(const oracle::OperatorKey& key);
 
 }  // namespace dooly::profiling
