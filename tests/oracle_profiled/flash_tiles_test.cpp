@@ -119,7 +119,7 @@ TEST(FlashTiles, DecodesBesideALargeChunkAreNotSplit) {
 
 TEST(FlashTiles, AWindowEndsTheBlocksAndHasTilesOfManyRows) {
   const FlashTiles tiles = tiles_of(32, 8, 4096);
-  const Terms below = tiles.terms({17, 4096}), beyond = tiles.terms({17, 16384});
+  const Terms below = tiles.terms({600, 4096}), beyond = tiles.terms({17, 16384});
   EXPECT_EQ(below[FlashTiles::kWindow], 0);
   EXPECT_EQ(beyond[FlashTiles::kWindow], 1);
   EXPECT_DOUBLE_EQ(beyond[FlashTiles::kWindowBlocks], 2 * 33);
@@ -148,12 +148,26 @@ TEST(TileFit, FindsTheWeightsOfALaw) {
   EXPECT_FALSE(fit.is_fitted());
 }
 
+/// 64 sequences of 8 KV heads are 512 tiles in 4 waves of 132; 768 tokens are 6 blocks. A captured graph serves all lengths,
+/// so the kernel of windows runs there within the window, too; beyond 512 decodes it runs where a context is longer.
+TEST(FlashTiles, CapturedDecodesRunInTheKernelOfWindows) {
+  const FlashTiles tiles = tiles_of(32, 8, 4096);
+  Terms terms = tiles.terms({64, 768});
+  EXPECT_EQ(terms[FlashTiles::kWindow], 1);
+  EXPECT_EQ(terms[FlashTiles::kWindowBlocks], 24);
+  EXPECT_EQ(tiles.terms({512, 768})[FlashTiles::kWindow], 1);
+  EXPECT_EQ(tiles.terms({513, 768})[FlashTiles::kWindow], 0);
+  EXPECT_EQ(tiles.terms({513, 4097})[FlashTiles::kWindow], 1);
+  EXPECT_EQ(tiles.terms({.decodes = 8, .attended = 768, .chunks = 1, .query = 64, .context = 0})[FlashTiles::kWindow], 0);
+  EXPECT_EQ(tiles_of(32, 8).terms({64, 768})[FlashTiles::kWindow], 0);
+}
+
 TEST(FlashTiles, OfTwoLengthsOnlyReadingGrowsWithinABlock) {
   for (const std::uint32_t window : {0U, 4096U}) {
     const FlashTiles tiles = tiles_of(32, 8, window);
     const FlashTiles::Launch first{.decodes = 40.5, .attended = 901, .long_decodes = 3.25, .long_attended = 5001};
     FlashTiles::Launch later = first;
-    ASSERT_TRUE(tiles.steps_of(901, 5001) == tiles.steps_of(996, 5120));
+    ASSERT_TRUE(tiles.steps_of({1, 901, 1, 5001}) == tiles.steps_of({1, 996, 1, 5120}));
     later.attended = 996, later.long_attended = 5120;
     Terms before = tiles.terms(first), after = tiles.terms(later);
     EXPECT_EQ(after[FlashTiles::kDecodeRead] > before[FlashTiles::kDecodeRead], window == 0);

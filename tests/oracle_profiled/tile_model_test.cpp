@@ -117,7 +117,7 @@ TEST(TileModel, BeyondTheWindowAnotherKernelRuns) {
     samples.push_back(sample({0, 0, 0, n, 16383}, law({double(n), 16384}, 4096)));
   const AttentionModel model(samples, work_of(4096), kLimits);
   for (const std::uint32_t n : {4U, 20U, 40U}) {
-    EXPECT_NEAR(model.decode_seconds(test::decodes(n, 3999)) / law({double(n), 4000}, 4096), 1, 0.02) << n;
+    EXPECT_NEAR(model.decode_seconds(test::decodes(n, 3999)) / law({double(n), 4000}, 4096), 1, 0.03) << n;
     EXPECT_NEAR(model.decode_seconds(test::decodes(n, 9999)) / law({double(n), 10000}, 4096), 1, 0.02) << n;
   }
 }

@@ -61,6 +61,27 @@ TEST_P(EveryCache, GivesWholeBlocksButNeverTheLastToken) {
   cache_->check_balance();
 }
 
+// Blocks A and B of the text; C1, C2, C3 are each request's last. Two holders of A and B: 2 blocks, read once more each.
+TEST_P(EveryCache, CountsBlocksThatSeveralRequestsHold) {
+  using replica::SharedKv;
+  make(10);
+  for (const std::uint32_t slot : {0U, 1U, 2U}) cache_->open(slot);
+  admit(request(0, 9, shared_));
+  EXPECT_EQ(cache_->shared(), SharedKv());
+  admit(request(1, 9, shared_));
+  EXPECT_EQ(cache_->shared(), (SharedKv{.blocks = 2, .repeats = 2}));
+  admit(request(2, 8, shared_));  // A alone: the last token is computed again, in a block of its own
+  EXPECT_EQ(cache_->shared(), (SharedKv{.blocks = 2, .repeats = 3}));
+  cache_->release(request(0, 9, shared_), Release::kFinished);
+  EXPECT_EQ(cache_->shared(), (SharedKv{.blocks = 1, .repeats = 1}));
+  const std::uint64_t later = cache_->detach(request(2, 8, shared_), Release::kFinished);
+  EXPECT_EQ(cache_->shared(), (SharedKv{.blocks = 1, .repeats = 1}));  // held until it is read
+  cache_->free_detached(later);
+  EXPECT_EQ(cache_->shared(), SharedKv());
+  cache_->release(request(1, 9, shared_), Release::kPreempted);
+  EXPECT_EQ(cache_->shared(), SharedKv());
+}
+
 // Three blocks are free and one of them is what the request would hit: 8 + 8 tokens want two new blocks beside the hit
 // ones, of which one is free: 3 in all. With one block less it does not fit.
 TEST_P(EveryCache, CountsFreeHitBlocksAsNeeded) {

@@ -7,6 +7,7 @@
 #include "validate/comparison.hpp"
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 namespace dooly::validate {
@@ -26,7 +27,13 @@ class ShapeReader {
   const LoggedShape& next(const LoggedIteration& iteration);
 
  private:
+  struct Holders {
+    std::uint64_t tokens = 0, count = 0;
+  };
+  void tell_shared(const LoggedIteration& iteration);
+
   const EngineLog& log_;
+  std::map<std::uint64_t, Holders> holders_;  ///< by group of requests with a common prefix
   std::vector<std::uint32_t> known_;  ///< tokens whose values are known or in flight; 0: never scheduled
   LoggedShape current_;
 };

@@ -13,6 +13,8 @@ namespace {
 
 /// Launches this long compiled kernels first (the README of the data): such an iteration says nothing of serving.
 constexpr double kCompiling = 0.150;
+/// Of a KV block, in every run of the data.
+constexpr std::uint32_t kBlockTokens = 16;
 /// Mixed iterations from this size on are bound by their kernels on the platform of the data.
 constexpr std::uint32_t kLargeMixed = 1500;
 
@@ -187,7 +189,26 @@ const LoggedShape& ShapeReader::next(const LoggedIteration& iteration) {
     known = end + 1;
   }
   shape.prefills = current_.chunks;
+  tell_shared(iteration);
   return current_;
+}
+
+/// Whole blocks of a prefix that a group of requests has in common are held once by all that have computed it.
+void ShapeReader::tell_shared(const LoggedIteration& iteration) {
+  holders_.clear();
+  for (const LoggedEntry& entry : iteration.batch) {
+    const LoggedRequest& request = log_.requests[entry.request];
+    const std::uint32_t tokens = std::min(request.prefix_tokens, request.prompt) / kBlockTokens * kBlockTokens;
+    if (tokens == 0 || entry.computed < tokens) continue;
+    Holders& group = holders_[request.prefix_group];
+    group.tokens = tokens;
+    ++group.count;
+  }
+  for (const auto& [group, holders] : holders_) {
+    if (holders.count < 2) continue;
+    current_.shape.shared_tokens += holders.tokens;
+    current_.shape.repeated_tokens += holders.tokens * (holders.count - 1);
+  }
 }
 
 void compare_iterations(const EngineLog& log, const oracle::LatencyOracle& oracle, const oracle::CudaGraphs& graphs,

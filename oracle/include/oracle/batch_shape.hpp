@@ -22,6 +22,8 @@ struct BatchShape {
   std::uint32_t logits_rows = 0;             ///< sequences that sample a token in this iteration
   std::span<const PrefillChunk> prefills;    ///< in scheduling order
   std::uint32_t decode_longest = 0;          ///< the largest context of the decodes; 0: not told
+  std::uint64_t shared_tokens = 0;           ///< tokens in KV blocks that several of the running requests hold
+  std::uint64_t repeated_tokens = 0;         ///< sum over these of the requests that hold them, less one
 
   std::uint32_t tokens() const { return decodes + prefill_tokens; }
   std::uint32_t requests() const { return decodes + static_cast<std::uint32_t>(prefills.size()); }

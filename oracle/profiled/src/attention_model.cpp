@@ -83,6 +83,8 @@ AttentionRoofline attention_roofline(const OperatorKey& key, const Gpu& gpu, con
   work.decode_pair_s = decode_flops / flops;
   work.token_s = kv_elements * bytes_per_element(key_dtype(cache)) / (gpu.memory_bandwidth * efficiency.memory);
   work.kernel_s = efficiency.kernel_seconds;
+  if (key.kind == "attention" && work.kind == AttentionKind::kFull && gpu.multiprocessors > 0 && dim(1) > 0)
+    work.in_flight = gpu.multiprocessors / dim(1);
   work.tiles = FlashTiles::of(key, gpu);
   work.dealt = DealtKernel::of(key, gpu);
   return work;
@@ -163,6 +165,8 @@ AttentionModel::AttentionModel(const std::vector<Sample>& as_timed, const Attent
   fit_skew(samples, limits.max_decodes);
   needs_squares_ = work_.kind != AttentionKind::kFull || !skew_.empty() || !mixed_skew_.empty() ||
                    uneven_.is_fitted() || mixed_.follows_tiles();
+  shared_ = SharedReads(work_.in_flight);
+  start_s_ = decode_.seconds(1, 1);
 }
 
 /// Launches of decodes alone, of one length or of two.
@@ -349,7 +353,7 @@ bool AttentionModel::at_by_tiles(const BatchShape& shape, const PrefillSurface::
   return true;
 }
 
-AttentionModel::Result AttentionModel::at(const BatchShape& batch_shape, const ChunkSums& chunks) const {
+AttentionModel::Result AttentionModel::as_if_alone(const BatchShape& batch_shape, const ChunkSums& chunks) const {
   BatchShape shape = batch_shape;
   shape.decodes += chunks.single;
   shape.decode_context += chunks.single_context;
@@ -390,6 +394,15 @@ AttentionModel::Result AttentionModel::at(const BatchShape& batch_shape, const C
                      ? mixed_.fold_error()
                      : std::max({mixed_.fold_error(), result.error, kExtrapolationError});
   return result;
+}
+
+void AttentionModel::share(const BatchShape& shape, Result& result) const {
+  const double saved = saved_seconds(shared_.reach(shape), shape, result.decode_seconds);
+  if (!(saved > 0)) return;
+  result.clock_seconds *= 1 - saved / result.seconds;
+  result.seconds -= saved;
+  result.decode_seconds -= saved;
+  if (result.origin == Origin::kMeasured) result.origin = Origin::kInterpolated;
 }
 
 double AttentionModel::fold_error() const {

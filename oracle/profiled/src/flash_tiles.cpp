@@ -8,7 +8,6 @@ namespace dooly::oracle {
 namespace {
 
 constexpr double kSmallRows = 64, kRows = 128;  // query rows of a tile: one sequence's few, or many
-constexpr double kGraphTokens = 512;            // vLLM captures graphs up to so many tokens, with the splits fixed:
 constexpr double kGraphSplits = 32;
 constexpr double kPlannedSequences = 992;       // beyond, nothing is split
 constexpr double kSplitMargin = 1.1;            // of the blocks that a multiprocessor gets
@@ -99,8 +98,8 @@ struct FlashTiles::Plan {
   Staircase stairs;
 };
 
-FlashTiles::Steps FlashTiles::steps_of(double attended, double long_attended) const {
-  return {blocks_of(attended), blocks_of(long_attended), hides(attended, long_attended)};
+FlashTiles::Steps FlashTiles::steps_of(const Launch& decodes) const {
+  return {blocks_of(decodes.attended), blocks_of(decodes.long_attended), is_windowed(decodes)};
 }
 
 /// A tile begun counts half of a block on average.
@@ -133,7 +132,7 @@ template <bool kHasChunks>
   const double sequences = l.decodes + l.long_decodes + (kHasChunks ? l.chunks : 0);
   const double tokens = kHasChunks ? l.decodes + l.long_decodes + l.chunks * l.query : sequences;
   Plan plan;
-  plan.is_windowed = window_ > 0 && longest > window_;
+  plan.is_windowed = kHasChunks ? window_ > 0 && longest > window_ : is_windowed(l);
   if (query * group_ > kSmallRows || plan.is_windowed) plan.tile_rows = kRows;
   plan.most_splits = tokens <= kGraphTokens ? kGraphSplits : most_splits(query, longest, plan.is_windowed);
   plan.few.blocks = blocks_of(l.attended);

@@ -81,13 +81,15 @@ std::uint32_t BlockPool::take(std::uint32_t count, std::vector<std::uint32_t>& i
 
 void BlockPool::reference(std::uint32_t block) {
   if (blocks_[block].references == 0) unlink(block);
-  ++blocks_[block].references;
+  shared_.raised(blocks_[block].references++);
 }
 
 void BlockPool::release(std::span<const std::uint32_t> blocks) {
   scratch_.clear();
   for (const std::uint32_t block : blocks) {
-    if (block == 0 || --blocks_[block].references > 0) continue;
+    if (block == 0) continue;
+    shared_.lowered(--blocks_[block].references);
+    if (blocks_[block].references > 0) continue;
     if (blocks_[block].keyed) {
       link_after(block, blocks_[0].previous);
     } else {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "replica_core/shared_kv.hpp"
+
 #include <cstdint>
 #include <span>
 #include <unordered_map>
@@ -31,6 +33,7 @@ class BlockPool {
   /// head, keyed to the tail, both in the order given. Placeholders are passed over.
   void release(std::span<const std::uint32_t> blocks);
   void forget_all();
+  SharedKv shared() const { return shared_; }
 
   std::size_t distinct_keys() const { return by_key_.size(); }
   std::vector<std::uint32_t> queue() const;
@@ -52,6 +55,7 @@ class BlockPool {
   std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> by_key_;     // never iterated
   std::unordered_map<std::uint32_t, std::vector<std::uint64_t>> more_keys_;  // never iterated
   std::uint32_t free_count_ = 0;
+  SharedKv shared_;
   bool caching_;
   std::vector<std::uint32_t> scratch_;
 };

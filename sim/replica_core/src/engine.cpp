@@ -254,7 +254,17 @@ oracle::BatchShape Engine::light_shape(std::uint32_t ahead) const {
       decodes_.context_squares() + 2 * std::uint64_t{ahead} * decodes_.context() + std::uint64_t{ahead} * ahead * n;
   shape.decode_longest = decodes_.longest() + ahead;
   shape.logits_rows = decodes_.count();
+  tell_shared(shape);
   return shape;
+}
+
+/// Groups of layers hold blocks of their own for the same tokens.
+void Engine::tell_shared(oracle::BatchShape& shape) const {
+  const SharedKv shared = cache_->shared();
+  if (shared.blocks == 0) return;
+  const std::uint64_t tokens = config_.groups.front().block_size, groups = config_.groups.size();
+  shape.shared_tokens = shared.blocks * tokens / groups;
+  shape.repeated_tokens = shared.repeats * tokens / groups;
 }
 
 void Engine::commit_light(std::uint32_t steps, double last_client_s) {

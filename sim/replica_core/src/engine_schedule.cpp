@@ -425,6 +425,7 @@ void Engine::commit_batch() {
     for (const BatchEntry& entry : batch.entries)
       if (entry.tokens > 0 && entry.samples) enter_steady(entry.slot);
   batch.shape.prefills = batch.chunks;
+  tell_shared(batch.shape);
   batch.running = running_.size();
   batch.waiting = waiting_total();
   finished_ids_ = false;

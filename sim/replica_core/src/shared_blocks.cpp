@@ -171,7 +171,10 @@ std::uint32_t SharedBlocks::free_in(const Range& range) const {
 void SharedBlocks::reference(const Range& range) {
   std::vector<std::uint32_t>& counts = copies_[range.copy].references;
   std::uint32_t free = 0;
-  for (std::uint32_t index = range.lo; index < range.hi; ++index) free += counts[index]++ == 0;
+  for (std::uint32_t index = range.lo; index < range.hi; ++index) {
+    shared_.raised(counts[index]);
+    free += counts[index]++ == 0;
+  }
   if (free == 0) return;
   take_out(range.copy, range.lo, range.hi);
   queued_ -= free;
@@ -183,7 +186,8 @@ std::uint32_t SharedBlocks::dereference(const Range& range) {
   std::uint32_t free = 0;
   std::uint32_t top = range.hi;  // blocks index ... top-1 have come free and are not in the queue yet
   for (std::uint32_t index = range.hi; index-- > range.lo;) {
-    if (--counts[index] == 0) {
+    shared_.lowered(--counts[index]);
+    if (counts[index] == 0) {
       ++free;
       continue;
     }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "replica_core/shared_kv.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -47,6 +49,7 @@ class SharedBlocks {
   std::uint32_t free_in(const Range& range) const;  ///< blocks that nobody holds
   std::uint32_t references(std::uint32_t copy, std::uint32_t index) const { return copies_[copy].references[index]; }
   std::size_t distinct_blocks() const { return distinct_; }
+  SharedKv shared() const { return shared_; }
 
   // --- runs
   std::uint32_t push_run(std::uint32_t owner, std::uint32_t count);  ///< to the tail
@@ -113,6 +116,7 @@ class SharedBlocks {
   std::vector<std::uint32_t> index_;  ///< open addressing over segments; kNoSegment = empty
   std::size_t live_segments_ = 0;
   std::size_t distinct_ = 0;
+  SharedKv shared_;
   std::size_t run_blocks_ = 0;
   std::size_t queued_ = 0;
   std::uint64_t version_ = 0;

@@ -10,6 +10,7 @@
 #include "oracle_profiled/decode_surface.hpp"
 #include "oracle_profiled/mixed_surface.hpp"
 #include "oracle_profiled/prefill_surface.hpp"
+#include "oracle_profiled/shared_reads.hpp"
 #include "oracle_profiled/skew_curve.hpp"
 #include "oracle_profiled/slowdown.hpp"
 #include "oracle_profiled/tile_fit.hpp"
@@ -40,6 +41,7 @@ struct ChunkSums {
 /// - prefill chunks: work features (FLOPs, query tokens, KV tokens, longest) fitted by non-negative least squares,
 ///   times residuals interpolated over (chunks, query) and (context, query). Unequal chunks count as equal ones with
 ///   the same sums of query, of FLOPs and of KV;
+/// - decodes that share KV blocks take less, by SharedReads;
 /// - both: weights of the two parts, fitted, times residuals over (query, context, sequences, mean); without such
 ///   samples the plain sum.
 /// Never negative; decodes are monotone in sequences and context.
@@ -62,16 +64,19 @@ class AttentionModel {
     double error = 0;
     double decode_seconds = 0;  ///< for the decodes alone
   };
-  Result at(const BatchShape& shape, const ChunkSums& chunks) const;
+  Result at(const BatchShape& shape, const ChunkSums& chunks) const {
+    Result result = as_if_alone(shape, chunks);
+    if (shape.shared_tokens > 0) share(shape, result);
+    return result;
+  }
   /// Mean factor of prompts at the sustained clock.
   double mean_prefill_factor() const {
     return prefill_slower_.empty() ? 1 + prefill_slowdown_ : prefill_slower_.mean();
   }
   /// A batch of decodes alone, seconds() of at(): the simulator's innermost question.
   double decode_seconds(const BatchShape& shape) const {
-    const DecodeMean mean = mean_of(shape);
-    if (counts_lengths(mean) && mean.cv >= kApart) return uneven_.seconds(launch_of(two_lengths(mean)));
-    return uneven_seconds(decode_.seconds(mean.decodes, mean.place), mean);
+    const double alone = decode_seconds_alone(shape);
+    return shape.shared_tokens > 0 ? alone - saved_seconds(shared_.reach(shape), shape, alone) : alone;
   }
 
  private:
@@ -93,8 +98,15 @@ class AttentionModel {
   /// decode_seconds() of one step after the other, the contexts growing by a token each; bit-equal.
   class Walk {
    public:
-    Walk(const AttentionModel& model, const BatchShape& first) : Walk(model, model.mean_of(first)) {}
+    Walk(const AttentionModel& model, const BatchShape& first)
+        : Walk(model, model.mean_of(first), model.shared_.reach(first)) {}
     double seconds(const BatchShape& shape) {
+      const double alone = seconds_alone(shape);
+      return reach_ > 0 ? alone - model_->saved_seconds(reach_, shape, alone) : alone;
+    }
+
+   private:
+    double seconds_alone(const BatchShape& shape) {
       const DecodeMean mean = model_->mean_of(shape, deviation_);
       if (!counts_lengths_) return walk_.seconds(mean.place) * model_->skew_factor(mean);
       if (const double whole = whole_mean(mean.mean); whole != lengths_.mean) {
@@ -104,10 +116,9 @@ class AttentionModel {
       }
       return mean.cv >= kApart ? apart_ : blended(walk_.seconds(mean.place), apart_, mean);
     }
-
-   private:
-    Walk(const AttentionModel& model, const DecodeMean& mean)
+    Walk(const AttentionModel& model, const DecodeMean& mean, double reach)
         : model_(&model),
+          reach_(reach),
           walk_(model.decode_, mean.decodes, mean.place),
           apart_walk_(model.uneven_),
           deviation_(mean.deviation),
@@ -116,6 +127,7 @@ class AttentionModel {
       lengths_.mean = 0;
     }
     const AttentionModel* model_;
+    double reach_;  ///< of shared blocks
     DecodeSurface::Walk walk_;
     TileFit::Walk apart_walk_;
     double deviation_;
@@ -131,6 +143,17 @@ class AttentionModel {
   double fold_error() const;
 
  private:
+  Result as_if_alone(const BatchShape& shape, const ChunkSums& chunks) const;  ///< no block is another's too
+  void share(const BatchShape& shape, Result& result) const;
+  double decode_seconds_alone(const BatchShape& shape) const {
+    const DecodeMean mean = mean_of(shape);
+    if (counts_lengths(mean) && mean.cv >= kApart) return uneven_.seconds(launch_of(two_lengths(mean)));
+    return uneven_seconds(decode_.seconds(mean.decodes, mean.place), mean);
+  }
+  /// Of `alone`, what decodes take that share nothing.
+  double saved_seconds(double reach, const BatchShape& shape, double alone) const {
+    return SharedReads::saved(reach, shape) * std::max(0.0, alone - start_s_);
+  }
   double skew_factor(const DecodeMean& mean) const { return 1 + mean.cv * skew_.slope(mean.decodes); }
   bool counts_lengths(const DecodeMean& mean) const {
     return uneven_.is_fitted() && mean.longest > mean.mean && mean.cv > 0;
@@ -200,6 +223,8 @@ class AttentionModel {
   double prefill_slowdown(const PrefillSurface::Batch& batch) const;
 
   AttentionRoofline work_;
+  SharedReads shared_;
+  double start_s_ = 0;  ///< of a decode of one token: what is not reading
   DecodeSurface decode_;
   PrefillSurface prefill_;
   MixedSurface mixed_;

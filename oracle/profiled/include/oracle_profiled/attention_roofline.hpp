@@ -18,6 +18,7 @@ struct AttentionRoofline {
   double decode_pair_s = 0; ///< decode: the same, computing alone
   double token_s = 0;       ///< seconds to read one token's keys and values
   double kernel_s = 0;
+  double in_flight = 0;  ///< decodes that fill the device once, by a tile for each KV head; 0: not known
   std::optional<FlashTiles> tiles = {};  ///< where it is known how a launch is cut
   std::shared_ptr<const DealtKernel> dealt = {};  ///< the same of other kernels
 

@@ -42,7 +42,7 @@ class FlashTiles {
     kSplits,  ///< 1 where they are
     kCombine,  ///< rows × splits that are combined
     kQueryRows,  ///< rows of chunks, of 16
-    kWindow,  ///< 1 where a window hides something: another kernel
+    kWindow,  ///< 1 in the kernel of windows
     kWindowBlocks,  ///< kSchedule there
     kLongest,  ///< blocks of a long decode's tile
     kTerms
@@ -51,16 +51,19 @@ class FlashTiles {
   Terms terms(const Launch& launch) const;
   /// Σ of terms × weights, all but kDecodeRead.
   double sum_but_read(const Launch& launch, const Terms& weights) const;
-  /// Of decodes of two lengths: blocks of a context of either, and whether a window hides something. All terms but
+  /// Of decodes of two lengths: blocks of a context of either, and whether the kernel of windows runs. All terms but
   /// kDecodeRead are the same for the same steps and numbers of decodes.
   struct Steps {
     double few = 0, many = 0;
     bool is_windowed = false;
     bool operator==(const Steps&) const = default;
   };
-  Steps steps_of(double attended, double long_attended) const;
-  bool hides(double attended, double long_attended) const {
-    return window_ > 0 && std::max(attended, long_attended) > window_;
+  Steps steps_of(const Launch& decodes) const;
+  /// Whether decodes alone run in the kernel of windows: beyond it, and in captured graphs always, as these serve all
+  /// lengths.
+  bool is_windowed(const Launch& decodes) const {
+    return window_ > 0 && (decodes.decodes + decodes.long_decodes <= kGraphTokens ||
+                           std::max(decodes.attended, decodes.long_attended) > window_);
   }
   /// kDecodeRead, but of a launch of decodes alone that a window shortens: that has none.
   double decode_read(const Launch& l) const {
@@ -75,6 +78,8 @@ class FlashTiles {
   /// Tokens; 0: none.
   double window() const { return window_; }
 
+  /// vLLM captures graphs of so many decodes, with the splits fixed.
+  static constexpr double kGraphTokens = 512;
   /// Keys and values that one block holds.
   static constexpr double kBlockTokens = 128;
 

@@ -34,7 +34,7 @@ class TileFit {
     if (is_dealt_) return dealt_.seconds(launch);
     const FlashTiles::Launch seen = held(launch);
     const double but_read = tiles_.sum_but_read(seen, weights_);
-    return seen.chunks > 0 || !tiles_.hides(seen.attended, seen.long_attended) ? but_read + read(seen) : but_read;
+    return seen.chunks > 0 || !tiles_.is_windowed(seen) ? but_read + read(seen) : but_read;
   }
 
   /// seconds() of decodes of two lengths that grow, the same numbers of both in each call; bit-equal. Terms are counted
@@ -45,7 +45,7 @@ class TileFit {
     double seconds(const FlashTiles::Launch& launch) {
       if (fit_->is_dealt_) return fit_->dealt_.seconds(launch);
       const FlashTiles::Launch seen = fit_->held(launch);
-      const FlashTiles::Steps steps = fit_->tiles_.steps_of(seen.attended, seen.long_attended);
+      const FlashTiles::Steps steps = fit_->tiles_.steps_of(seen);
       if (!(steps == steps_)) {
         steps_ = steps;
         but_read_ = fit_->tiles_.sum_but_read(seen, fit_->weights_);

@@ -217,6 +217,7 @@ class Engine final : private sdk::Plan {
   void commit_batch();
   void commit_entry(BatchEntry& entry);
   void commit_steady();
+  void tell_shared(oracle::BatchShape& shape) const;
   void enter_steady(std::uint32_t index);
   void record_running();
   std::vector<std::vector<std::uint32_t>> new_ids(std::uint32_t index, std::span<const std::uint32_t> before) const;
