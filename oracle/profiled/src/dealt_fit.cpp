@@ -40,6 +40,7 @@ double DealtFit::fit_variant(std::size_t number, const std::vector<const Point*>
   for (const Point* point : points) targets.push_back(point->seconds);
   for (const int slots : kernel_->slots(number)) {
     for (const double alone : kAlone) {
+      if (slots == 1 && alone != kAlone.front()) break;  // it is always alone: a matter of units
       const TileDealer dealer(kernel_->multiprocessors(), {slots, alone});
       std::vector<double> features;
       for (const Point* point : points) {
