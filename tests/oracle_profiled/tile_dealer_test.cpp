@@ -23,6 +23,14 @@ TEST(TileDealer, ALoneTileIsSlowerThanItsShare) {
   EXPECT_DOUBLE_EQ(dealer.end({.few = {8, 10}}), 10 * std::cbrt(8.0 + 8));
 }
 
+TEST(TileDealer, WhereMemoryIsSharedItMattersHowManyTilesThereAre) {
+  const TileDealer own(4, {.slots = 2, .alone = 0}), shared(4, {.slots = 2, .alone = 0, .shares_memory = true});
+  // Two of five on one multiprocessor: twice as long there; a quarter longer if all wait for the same memory.
+  EXPECT_DOUBLE_EQ(own.end({.few = {5, 10}}), 20);
+  EXPECT_DOUBLE_EQ(shared.end({.few = {5, 10}}), 12.5);
+  EXPECT_DOUBLE_EQ(shared.end({.few = {8, 10}}), 20);
+}
+
 TEST(TileDealer, ALongTileBehindShortOnesEndsLast) {
   const TileDealer dealer(100, {.slots = 1, .alone = 0});
   // Three waves of short ones; the last of them leaves on average half of a block when the long one starts: 2.5 + 50.

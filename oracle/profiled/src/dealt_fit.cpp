@@ -14,7 +14,7 @@ using Kernel = DealtKernel;
 /// How much longer a lone tile takes, tried for each number of slots.
 constexpr std::array<double, 5> kAlone{1, 1.6, 2.4, 3.4, 4.5};
 constexpr std::size_t kEnough = 16;  ///< points of a variant
-constexpr std::size_t kFew = 24;     ///< so few that those of other parts count
+constexpr std::size_t kFew = 80;     ///< so few that those of other parts count
 
 }  // namespace
 
@@ -32,34 +32,44 @@ double DealtFit::seconds(Launch launch) const {
   return sum(variant.weights, kernel_->terms(launch, asked, variant.dealer));
 }
 
-/// Sum of the squared relative errors.
-double DealtFit::fit_variant(std::size_t number, const std::vector<const Point*>& points) {
+/// Fits the weights if the tiles of a multiprocessor behave like that, and keeps them if that is better than `least`,
+/// the sum of squared relative errors so far, which it returns.
+double DealtFit::try_residency(std::size_t number, const std::vector<const Point*>& points,
+                               const TileDealer::Residency& residency, double least) {
+  const TileDealer dealer(kernel_->multiprocessors(), residency);
+  std::vector<double> features, targets;
+  for (const Point* point : points) {
+    const Kernel::Terms terms = kernel_->terms(point->launch, number, dealer);
+    features.insert(features.end(), terms.begin(), terms.end());
+    targets.push_back(point->seconds);
+  }
+  const std::vector<double> fitted = fit_non_negative(features, targets);
+  double squares = 0;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    double seconds = 0;
+    for (std::size_t k = 0; k < Kernel::kTerms; ++k) seconds += fitted[k] * features[i * Kernel::kTerms + k];
+    squares += (seconds / targets[i] - 1) * (seconds / targets[i] - 1);
+  }
+  if (!(squares < least)) return least;
   Variant& best = variants_[number];
+  std::copy(fitted.begin(), fitted.end(), best.weights.begin());
+  best.dealer = dealer;
+  best.slots = residency.slots;
+  best.is_fitted = true;
+  return squares;
+}
+
+double DealtFit::fit_variant(std::size_t number, const std::vector<const Point*>& points) {
   double least = std::numeric_limits<double>::infinity();
-  std::vector<double> targets;
-  for (const Point* point : points) targets.push_back(point->seconds);
   for (const int slots : kernel_->slots(number)) {
     for (const double alone : kAlone) {
-      const TileDealer dealer(kernel_->multiprocessors(), {slots, alone});
-      std::vector<double> features;
-      for (const Point* point : points) {
-        const Kernel::Terms terms = kernel_->terms(point->launch, number, dealer);
-        features.insert(features.end(), terms.begin(), terms.end());
-      }
-      const std::vector<double> fitted = fit_non_negative(features, targets);
-      double squares = 0;
-      for (std::size_t i = 0; i < points.size(); ++i) {
-        double seconds = 0;
-        for (std::size_t k = 0; k < Kernel::kTerms; ++k) seconds += fitted[k] * features[i * Kernel::kTerms + k];
-        squares += (seconds / targets[i] - 1) * (seconds / targets[i] - 1);
-      }
-      if (!(squares < least)) continue;
-      least = squares;
-      std::copy(fitted.begin(), fitted.end(), best.weights.begin());
-      best.dealer = dealer;
+      least = try_residency(number, points, {slots, alone}, least);
+      if (slots == 1) break;  // it is always alone: a matter of units
     }
   }
-  best.is_fitted = true;
+  const int slots = variants_[number].slots;
+  for (const double alone : kAlone)
+    if (slots > 1) least = try_residency(number, points, {slots, alone, true}, least);
   return least;
 }
 

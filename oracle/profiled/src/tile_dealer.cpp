@@ -28,7 +28,8 @@ struct TileDealer::Sums {
 TileDealer::TileDealer(double multiprocessors, Residency residency)
     : multiprocessors_(multiprocessors),
       places_(multiprocessors * residency.slots),
-      slots_(residency.slots) {
+      slots_(residency.slots),
+      shares_memory_(residency.shares_memory) {
   const double cube = residency.alone * residency.alone * residency.alone;
   for (std::size_t k = 1; k < takes_.size(); ++k) takes_[k] = std::cbrt(cube + static_cast<double>(k * k * k));
   full_ = takes_[static_cast<std::size_t>(slots_)];
@@ -48,6 +49,7 @@ inline double TileDealer::takes(double tiles) const {
 /// others, the less evenly.
 inline double TileDealer::crowd(double tiles, double among) const {
   constexpr double kDeviations = 3.2;  // of the fullest of some hundred
+  if (shares_memory_) return tiles * each_;
   const double mean = tiles * each_, others = std::max(0.0, 1 - tiles / among);
   const double most = std::min(static_cast<double>(slots_), up(among / multiprocessors_));
   return std::min(most, mean + kDeviations * others * std::sqrt(mean));
@@ -56,7 +58,8 @@ inline double TileDealer::crowd(double tiles, double among) const {
 /// Tiles about as long as each other: waves of all places, the last of which may leave room.
 inline double TileDealer::in_waves(const Sums& all, double tiles, double longest) const {
   const double full = up(tiles / places_) - 1, last = tiles - full * places_;
-  return full * full_ * std::min(longest, all.blocks / tiles) + longest * takes(up(last / multiprocessors_));
+  return full * full_ * std::min(longest, all.blocks / tiles) +
+         longest * takes(shares_memory_ ? last * each_ : up(last / multiprocessors_));
 }
 
 /// Tiles about as long as that, or longer.

@@ -29,8 +29,11 @@ class DealtFit {
   struct Variant {
     bool is_fitted = false;
     DealtKernel::Terms weights{};
+    int slots = 1;
     TileDealer dealer;
   };
+  double try_residency(std::size_t variant, const std::vector<const Point*>& points,
+                       const TileDealer::Residency& residency, double least);
   double fit_variant(std::size_t variant, const std::vector<const Point*>& points);
   static double sum(const DealtKernel::Terms& weights, const DealtKernel::Terms& terms);
 

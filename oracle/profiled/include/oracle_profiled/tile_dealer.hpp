@@ -16,6 +16,7 @@ class TileDealer {
   struct Residency {
     int slots = 1;
     double alone = 0;
+    bool shares_memory = false;  ///< what slows tiles down is the memory of the device, not their multiprocessor
   };
   TileDealer() = default;
   TileDealer(double multiprocessors, Residency residency);
@@ -65,6 +66,7 @@ class TileDealer {
   double rate_ = 1;  ///< units for a block of all that are dealt, while all places are full
   double each_ = 1;  ///< what of one falls to each multiprocessor
   int slots_ = 1;
+  bool shares_memory_ = false;
   std::array<double, kMostSlots + 2> takes_{};  ///< by tiles that share a multiprocessor
 };
 
