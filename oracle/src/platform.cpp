@@ -27,12 +27,15 @@ constexpr std::array kTerms{
     DOOLY_TERM("input_per_1000_tokens", input_per_1000_tokens, "the same, more for every 1,000 prompt tokens"),
     DOOLY_TERM("hashing_per_1000_tokens", hashing_per_1000_tokens,
                "hashing 1,000 prompt tokens' blocks in the input thread; requests queue for it"),
+    DOOLY_TERM("turn", turn, "a turn of the loop besides: reading inputs, sending outputs"),
     DOOLY_TERM("schedule", schedule, "one call of the scheduler"),
     DOOLY_TERM("schedule_per_request", schedule_per_request, "the same, more for every request in the batch"),
     DOOLY_TERM("schedule_prefill", schedule_prefill, "the same, more where a part of a prompt is in the batch"),
     DOOLY_TERM("launch_full", launch_full.fixed, "launching a step that is one CUDA graph"),
     DOOLY_TERM("launch_full_per_layer", launch_full.per_layer, "the same, more for every dense layer"),
     DOOLY_TERM("launch_full_per_moe_layer", launch_full.per_moe_layer, "the same, more for every layer of experts"),
+    DOOLY_TERM("launch_full_after_prefill", launch_full_after_prefill,
+               "the same, more where the step before had a part of a prompt"),
     DOOLY_TERM("launch_piecewise", launch_piecewise.fixed, "launching a step of graphs between attention calls"),
     DOOLY_TERM("launch_piecewise_per_layer", launch_piecewise.per_layer, "the same, more for every dense layer"),
     DOOLY_TERM("launch_piecewise_per_moe_layer", launch_piecewise.per_moe_layer,
@@ -116,7 +119,9 @@ constexpr double kMs = 1e-3;
 /// fully captured grows with the layers: 10.6 ms for 32 dense ones and 15.0 for 48 of experts (piecewise), 30.0
 /// and 89.9 (kernel by kernel), means; 32 dense ones with norms of queries and keys take 13.6 and 31.3. They scatter by
 /// a fifth. A full graph starts on the GPU at the end of its launch. Without graphs the GPU's time of steps bound by
-/// the launch is 2.5 ms shorter than the launch (7.7 with 48 layers of experts). A step of one or two decodes takes 75
+/// the launch is 2.5 ms shorter than the launch (7.7 with 48 layers of experts). A turn of
+/// the loop takes 0.1 ms besides these times, and the first graph after a prompt 0.75 ms longer than the third (41 such in the
+/// sweep). A step of one or two decodes takes 75
 /// us longer on the GPU than its operators: the preparation of the step and what graphs wait between kernels. The SM
 /// clock falls from 1,980 to 1,450 MHz in sustained prefill and to 1,600 with 256 decodes (power cap of 700 W);
 /// docs/predicting.md says where the clock's terms come from.
@@ -126,6 +131,7 @@ Platform h200_vm() {
   p.input = 1.05 * kMs;
   p.input_per_1000_tokens = 0.06 * kMs;
   p.hashing_per_1000_tokens = 0.28 * kMs;
+  p.turn = 0.1 * kMs;
   p.schedule = 0.08 * kMs;
   p.schedule_per_request = 0.016 * kMs;
   p.schedule_prefill = 0.21 * kMs;
@@ -134,6 +140,7 @@ Platform h200_vm() {
   p.update = 0.08 * kMs;
   p.update_per_request = 0.009 * kMs;
   p.launch_full = {1.6 * kMs, 0, 1.5 / 48 * kMs};
+  p.launch_full_after_prefill = 0.75 * kMs;
   p.launch_piecewise = {0, 10.6 / 32 * kMs, 15.0 / 48 * kMs, 3.35 / 36 * kMs};
   p.launch_none = {0, 30.0 / 32 * kMs, 89.9 / 48 * kMs, 1.5 / 36 * kMs};
   p.launch_spread = 0.21;

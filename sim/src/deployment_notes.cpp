@@ -48,7 +48,7 @@ std::vector<std::string> Deployment::notes(std::size_t index) const {
     if (prompt > 0) shape.prefills = {&chunk, 1};
     const oracle::StepCost cost = pool.oracle->cost(shape, {});
     return fmt::format("{:.2f} ms on the device, {:.2f} ms to schedule and launch", cost.device.total() * 1e3,
-                       (cost.host.schedule + cost.host.launch + cost.host.sample) * 1e3);
+                       (cost.host.until_launch() + cost.host.launch + cost.host.sample) * 1e3);
   };
   lines.push_back(
       fmt::format("oracle {}: a step of 1 decode at 1,024 tokens takes {}", pool.oracle->name(), step(1, 1024, 0)));

@@ -23,7 +23,7 @@ void RunListener::iteration(const replica::Batch& batch, double end_s) {
   row.attention_s = batch.cost.device.attention;
   row.collective_s = batch.cost.device.collective;
   row.other_s = batch.cost.device.other + batch.cost.device.gaps;
-  row.schedule_s = batch.cost.host.schedule;
+  row.schedule_s = batch.cost.host.until_launch();
   row.launch_s = batch.cost.host.launch;
   row.sample_s = batch.cost.host.sample;
   row.update_s = batch.cost.host.update;

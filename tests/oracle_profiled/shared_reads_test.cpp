@@ -28,7 +28,7 @@ BatchShape groups_of(std::uint32_t readers, std::uint64_t shared) {
 TEST(SharedReads, SavesWhatComesAgainWhileItIsThere) {
   const SharedReads reads(16.5);
   const BatchShape shape = groups_of(4, 500);
-  const double reach = 0.38 * (1 - std::exp(-1.11 * 16.5 / 8));
+  const double reach = 0.35 * (1 - std::exp(-1.31 * 16.5 / 8));
   EXPECT_NEAR(reads.reach(shape), reach, 1e-12);
   EXPECT_NEAR(SharedReads::saved(reads.reach(shape), shape), reach * 0.375, 1e-12);
 }

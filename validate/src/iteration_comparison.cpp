@@ -62,7 +62,9 @@ class IterationComparison {
 
  private:
   void add(const LoggedIteration& iteration, const oracle::BatchShape& shape) {
-    const oracle::StepCost cost = oracle_.cost(shape, device_);
+    oracle::StepCost cost = oracle_.cost(shape, device_);
+    if (shape.prefills.empty()) cost.host.launch_longer(next_launch_s_);
+    next_launch_s_ = cost.host.next_launch;
     const double kernels_s = cost.device.total();
     advance(iteration, kernels_s, cost.compute_share);
     if (iteration.launch_s() > kCompiling) {
@@ -160,6 +162,7 @@ class IterationComparison {
   Comparison& comparison_;
   oracle::DeviceState device_;
   oracle::DeviceTime device_sum_;
+  double next_launch_s_ = 0;  ///< what the step before leaves to this one's launch
   double roofline_s_ = 0, extrapolated_s_ = 0, stated_s_ = 0;
   std::size_t compiling_ = 0, other_mode_ = 0;
 };

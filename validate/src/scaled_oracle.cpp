@@ -23,11 +23,13 @@ constexpr std::array kTerms{
     Term{"collectives", [](oracle::StepCost& cost, double by) { cost.device.collective *= by; }, leave_request},
     Term{"clock and other", [](oracle::StepCost& cost, double by) { cost.device.other *= by; }, leave_request},
     Term{"gaps", [](oracle::StepCost& cost, double by) { cost.device.gaps *= by; }, leave_request},
+    Term{"turn", [](oracle::StepCost& cost, double by) { cost.host.turn *= by; }, leave_request},
     Term{"schedule", [](oracle::StepCost& cost, double by) { cost.host.schedule *= by; }, leave_request},
     Term{"launch",
          [](oracle::StepCost& cost, double by) {
            cost.host.launch *= by;
            cost.host.launch_lead *= by;
+           cost.host.next_launch *= by;
          },
          leave_request},
     Term{"sample", [](oracle::StepCost& cost, double by) { cost.host.sample *= by; }, leave_request},

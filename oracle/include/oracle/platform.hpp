@@ -70,11 +70,13 @@ struct ClockTerms {
 /// (`platform_terms()`).
 struct Platform {
   std::string name = "none";
+  double turn = 0;  ///< of the engine's loop besides
   double schedule = 0, schedule_per_request = 0;
   double update = 0, update_per_request = 0;
   double sample = 0, sample_per_request = 0;
   double schedule_prefill = 0, sample_prefill = 0, update_prefill = 0;  ///< more in steps with a part of a prompt
   LaunchTerm launch_full, launch_piecewise, launch_none;
+  double launch_full_after_prefill = 0;  ///< more where the step before had a part of a prompt
   LaunchTerm lead_full, lead_piecewise, lead_none;
   LaunchTerm gaps_full, gaps_piecewise, gaps_none;
   double gaps_prefill = 0;  ///< more in steps with a part of a prompt, whatever their mode
@@ -124,12 +126,14 @@ class HostTimes {
   /// Inline: part of every answer in the simulator's innermost loop.
   void step(const BatchShape& shape, GraphMode mode, HostTime& host) const {
     const double requests = shape.requests();
+    host.turn = platform_.turn;
     host.schedule = platform_.schedule + platform_.schedule_per_request * requests;
     host.update = platform_.update + platform_.update_per_request * requests;
     if (shape.empty()) return;
     if (!shape.prefills.empty()) {
       host.schedule += platform_.schedule_prefill;
       host.update += platform_.update_prefill;
+      host.next_launch = platform_.launch_full_after_prefill;
     }
     const Launch& launch = launch_[static_cast<int>(mode)];
     host.launch = launch.launch;

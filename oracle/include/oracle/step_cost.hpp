@@ -18,14 +18,22 @@ struct DeviceTime {
 
 /// Host time of one iteration, seconds, in the order in which the engine spends it.
 struct HostTime {
+  double turn = 0;         ///< of the loop itself: reading inputs, sending outputs
   double schedule = 0;     ///< the scheduling call
   double launch = 0;       ///< launching the forward pass (blocks the engine loop)
   double launch_lead = 0;  ///< from the start of the launch to the first kernel; at most `launch`
   double launch_spread = 0;  ///< standard deviation of `launch` from step to step
   double sample = 0;       ///< launching the sampler
   double update = 0;       ///< processing the result
+  double next_launch = 0;  ///< what the launch of the next step takes longer, if that is decodes alone
   double delivery = 0;     ///< from the end of `update` until the client holds the tokens; does not block the loop
 
+  double until_launch() const { return turn + schedule; }
+  /// After a step that takes `more` to launch than its own work (next_launch of the one before).
+  void launch_longer(double more) {
+    launch += more;
+    launch_lead += more;
+  }
   /// When a step is done whose kernels alone would end at `kernels_s` and whose last kernel is launched at `launched_s`
   /// on average: the later of the two. Where both are near, launches that take longer than usual count and shorter ones
   /// gain nothing: the expected maximum of a number and a normal variable, within 0.02 of its deviation. At least both.

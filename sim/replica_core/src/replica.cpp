@@ -18,7 +18,7 @@ struct LaunchTimes {
   double ready_s;
 };
 LaunchTimes launch_times(double host_s, double device_end_s, const oracle::StepCost& cost, bool empty) {
-  const double begin = host_s + cost.host.schedule;
+  const double begin = host_s + cost.host.until_launch();
   if (empty) return {begin, std::max(device_end_s, begin)};
   const double kernels_begin = std::max(device_end_s, begin + cost.host.launch_lead);
   const double launched = begin + cost.host.launch + cost.host.sample;
@@ -158,7 +158,9 @@ bool Replica::schedule_step() {
 
 void Replica::launch(Batch& batch) {
   const bool empty = batch.tokens == 0;
-  const oracle::StepCost cost = oracle_.cost(batch.shape, device_);
+  oracle::StepCost cost = oracle_.cost(batch.shape, device_);
+  if (batch.shape.prefills.empty()) cost.host.launch_longer(next_launch_s_);
+  if (!empty) next_launch_s_ = cost.host.next_launch;
   const LaunchTimes times = launch_times(host_s_, device_end_s_, cost, empty);
   batch.start_s = host_s_;
   batch.ready_s = times.ready_s;
@@ -302,6 +304,7 @@ void Replica::plan_ahead() {
 /// depends on the step before: max(d, b) + k = max(d + k, b + k), exactly, because adding k rounds monotonically.
 void Replica::plan_run(std::uint32_t steps, double stop_s) {
   const oracle::HostTime host = ahead_run_.host;
+  const double until_launch_s = host.until_launch();
   const bool two_in_flight = engine_.batches_in_flight() > 1;
   PendingResult oldest = pending(engine_.oldest_batch());
   PendingResult newest = pending(engine_.newest_batch());
@@ -310,7 +313,7 @@ void Replica::plan_run(std::uint32_t steps, double stop_s) {
   std::uint32_t made = 0;
   for (; made < steps && turn_s < stop_s; ++made) {
     const double kernels = ahead_device_s_[made];
-    const double begin = turn_s + host.schedule;
+    const double begin = turn_s + until_launch_s;
     const double host_s = begin + host.launch + host.sample;
     device_end_s = host.later(std::max(device_end_s + kernels, (begin + host.launch_lead) + kernels), host_s);
     client_s = std::max(client_s, turn_s + oldest.delivery_s);
@@ -327,6 +330,7 @@ void Replica::plan_run(std::uint32_t steps, double stop_s) {
 /// plan_run() of a device whose clock moves: the same sums as plan_step_by_step().
 void Replica::plan_run_warming(std::uint32_t steps, double stop_s) {
   const oracle::HostTime host = ahead_run_.host;
+  const double until_launch_s = host.until_launch();
   const bool two_in_flight = engine_.batches_in_flight() > 1;
   const oracle::DeviceState device_before = device_;
   PendingResult oldest = pending(engine_.oldest_batch());
@@ -337,7 +341,7 @@ void Replica::plan_run_warming(std::uint32_t steps, double stop_s) {
   std::uint32_t made = 0;
   for (; made < steps && turn_s < stop_s; ++made) {
     const double kernels = ahead_device_s_[made] += device_.sustained * ahead_run_.per_sustained_s;
-    const double begin = turn_s + host.schedule;
+    const double begin = turn_s + until_launch_s;
     const double host_s = begin + host.launch + host.sample;
     const double before_s = std::max(device_end_s, turn_s);
     device_end_s = host.later(std::max(device_end_s + kernels, (begin + host.launch_lead) + kernels), host_s);

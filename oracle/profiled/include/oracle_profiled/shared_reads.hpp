@@ -35,7 +35,7 @@ class SharedReads {
   }
 
  private:
-  static constexpr double kMost = 0.38, kReach = 1.11;
+  static constexpr double kMost = 0.35, kReach = 1.31;
   double in_flight_ = 0;
 };
 

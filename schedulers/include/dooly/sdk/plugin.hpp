@@ -8,7 +8,7 @@
 namespace dooly::sdk {
 
 /// Changes with every change of a type, virtual function or rule of the SDK; a plug-in with another number is refused.
-inline constexpr std::uint32_t kAbiNumber = 1;
+inline constexpr std::uint32_t kAbiNumber = 2;
 
 /// What else must agree before C++ objects may cross the border: processor, standard library and its variant.
 inline constexpr const char* kCompilerTag =
