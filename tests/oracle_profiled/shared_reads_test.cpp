@@ -38,6 +38,14 @@ TEST(SharedReads, NothingIsSavedWhereNothingIsSharedOrTheDeviceIsUnknown) {
   EXPECT_EQ(SharedReads().reach(groups_of(4, 500)), 0);
 }
 
+TEST(SharedReads, NothingIsClaimedOfDevicesThatWereNotMeasured) {
+  AttentionWork work;
+  work.heads = 32, work.kv_heads = 8, work.head_dim = 128;
+  const OperatorKey key = attention_key("bfloat16", "bfloat16", work, "fa3");
+  EXPECT_DOUBLE_EQ(attention_roofline(key, find_gpu("H200"), {}).in_flight, 132 / 8.0);
+  EXPECT_EQ(attention_roofline(key, find_gpu("A100-SXM-80GB"), {}).in_flight, 0);
+}
+
 TEST(SharedReads, MoreReadersAndMoreSharedBlocksSaveMore) {
   const SharedReads reads(16.5);
   const auto saved = [&](const BatchShape& shape) { return SharedReads::saved(reads.reach(shape), shape); };

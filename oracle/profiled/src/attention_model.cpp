@@ -83,7 +83,7 @@ AttentionRoofline attention_roofline(const OperatorKey& key, const Gpu& gpu, con
   work.decode_pair_s = decode_flops / flops;
   work.token_s = kv_elements * bytes_per_element(key_dtype(cache)) / (gpu.memory_bandwidth * efficiency.memory);
   work.kernel_s = efficiency.kernel_seconds;
-  if (key.kind == "attention" && work.kind == AttentionKind::kFull && gpu.multiprocessors > 0 && dim(1) > 0)
+  if (SharedReads::is_measured(gpu) && key.kind == "attention" && work.kind == AttentionKind::kFull && dim(1) > 0)
     work.in_flight = gpu.multiprocessors / dim(1);
   work.tiles = FlashTiles::of(key, gpu);
   work.dealt = DealtKernel::of(key, gpu);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "oracle/batch_shape.hpp"
+#include "oracle/gpu.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -15,6 +16,9 @@ namespace dooly::oracle {
 /// kMost × (1 - exp(-kReach × sequences in flight ÷ sequences between two readers)) is saved.
 class SharedReads {
  public:
+  /// Whether this was measured on such a device. Caches of others differ, and nothing is claimed of them.
+  static bool is_measured(const Gpu& gpu) { return gpu.name == "H200-SXM"; }
+
   SharedReads() = default;
   /// `in_flight`: sequences whose tiles fill the device once; 0: not known, nothing is saved.
   explicit SharedReads(double in_flight) : in_flight_(in_flight) {}
