@@ -25,7 +25,7 @@ std::string cost_text(std::string_view batch, const StepCost& cost) {
       {"  other", part(cost.device.other) + (cost.device.other > 0 ? ", the sustained clock" : "")},
       {"  gaps", part(cost.device.gaps)},
       {"host", fmt::format("schedule {}, launch {} (first kernel after {}), sample {}, update {}, delivery {}",
-                           ms(cost.host.schedule), ms(cost.host.launch), ms(cost.host.launch_lead),
+                           ms(cost.host.until_launch()), ms(cost.host.launch), ms(cost.host.launch_lead),
                            ms(cost.host.sample), ms(cost.host.update), ms(cost.host.delivery))}};
   const auto share = [&](double seconds) { return total > 0 ? 100 * seconds / total : 0; };
   rows.push_back(
@@ -44,7 +44,7 @@ std::string cost_json(const StepCost& cost, std::string_view id) {
       R"("iteration_s":{},"provenance":{{"measured":{},"interpolated":{},"extrapolated":{},"roofline":{}}},)"
       R"("stated_error":{}}})",
       id.empty() ? "" : fmt::format(R"("id":{},)", id), cost.device.token_ops, cost.device.attention,
-      cost.device.collective, cost.device.other + cost.device.gaps, cost.host.schedule, cost.host.launch,
+      cost.device.collective, cost.device.other + cost.device.gaps, cost.host.until_launch(), cost.host.launch,
       cost.host.launch_lead, cost.host.sample, cost.host.update, cost.host.delivery, iteration_seconds(cost),
       share(cost.provenance.measured), share(cost.provenance.interpolated), share(cost.provenance.extrapolated),
       share(cost.provenance.roofline), cost.stated_error);

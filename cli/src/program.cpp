@@ -18,6 +18,7 @@
 #include "sim/simulation.hpp"
 #include "workload/workload_error.hpp"
 
+#include <csignal>
 #include <cstdio>
 #include <new>
 #include <string>
@@ -102,6 +103,7 @@ ExitCode carry_out(const ParsedLine& line, const std::vector<VerbGroup>& groups,
 }  // namespace
 
 int run_program(int argc, const char* const* argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file beyond its limit is a write error, as on a full disk
   GlobalOptions globals;
   Terminal terminal;
   try {

@@ -131,8 +131,9 @@ Command store_merge_command() {
   command.details =
       "Records that the inputs hold with different contents are conflicts: they are listed, and nothing is written\n"
       "(exit status 4) unless --prefer says which input wins.\n";
-  command.arguments = {{"OUT", "a new directory, or a portable file (.jsonl.zst)", &arguments->out},
-                       {"STORE", "directories and portable files", &arguments->inputs}};
+  command.arguments = {
+      {"OUT", "a new directory, or a portable file (.jsonl.zst)", &arguments->out},
+      {"STORE", "directories, portable files, or the beginning of the names of shipped ones", &arguments->inputs}};
   command.options = {
       {"--prefer", "SIDE", "where inputs differ keep what stands in the", &arguments->prefer, {"first", "last"}},
       {"--force", "", "replace a file that is there already", &arguments->force}};

@@ -60,12 +60,15 @@ WholeFile::WholeFile(const fs::path& path) : path_(path), target_(behind_links(p
 
 void WholeFile::open_alone() {
   const fs::path temporary = target_.string() + ".tmp";
-  file_ = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-  if (file_ < 0) refuse(path_, errno);
+  file_ = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+  if (file_ < 0) refuse(errno == ELOOP || errno == ENXIO ? temporary : path_, errno);
   const auto give_up = [&](const char* why) {
     ::close(std::exchange(file_, -1));
     throw NameRefused(path_.string() + ": " + why);
   };
+  struct stat opened {};
+  if (::fstat(file_, &opened) != 0 || !S_ISREG(opened.st_mode))
+    give_up("what is called so with .tmp is no file of ours");
   if (::flock(file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
     give_up("another process is writing to this file");
   if (!is_still_there(file_, temporary)) give_up("another process has just written this file: try again");

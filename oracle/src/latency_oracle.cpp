@@ -11,8 +11,8 @@ bool LatencyOracle::is_negative(const StepCost& answer) {
   const DeviceTime& device = answer.device;
   const HostTime& host = answer.host;
   return std::min({device.token_ops, device.attention, device.collective, device.other, device.gaps, host.schedule,
-                   host.launch, host.launch_lead, host.launch_spread, host.sample, host.update, host.delivery, host.turn,
-                   host.next_launch}) < 0;
+                   host.launch, host.launch_lead, host.launch_spread, host.sample, host.update, host.delivery,
+                   host.turn, host.after_prefill}) < 0;
 }
 
 void LatencyOracle::reject(const StepCost& answer) {

@@ -121,10 +121,10 @@ constexpr double kMs = 1e-3;
 /// a fifth. A full graph starts on the GPU at the end of its launch, the first after a prompt 0.75 ms later than the
 /// third (41 such in the sweep). Without graphs the GPU's time of steps bound by the launch is 2.5 ms shorter than it;
 /// with 48 layers of experts steps that find the device idle take 3.9 ms longer than others of as many tokens
-/// (`closed64`). A turn of the loop takes 0.1 ms besides. A step of one or two decodes takes 75 us longer on the GPU than
-/// its operators: the preparation of the step and what graphs wait between kernels. The SM clock falls from 1,980 to
-/// 1,450 MHz in sustained prefill and to 1,600 with 256 decodes (power cap of 700 W); docs/predicting.md says where the
-/// clock's terms come from.
+/// (`closed64`). A turn of the loop takes 0.1 ms besides. A step of one or two decodes takes 75 us longer on the GPU
+/// than its operators: the preparation of the step and what graphs wait between kernels. The SM clock falls from 1,980
+/// to 1,450 MHz in sustained prefill and to 1,600 with 256 decodes (power cap of 700 W); docs/predicting.md says where
+/// the clock's terms come from.
 Platform h200_vm() {
   Platform p;
   p.name = "h200-vm";

@@ -140,6 +140,17 @@ TEST_F(WholeFileTest, NamesThatWillNotDoAreRefused) {
   EXPECT_EQ(refusal(""), ": cannot be written: No such file or directory");
 }
 
+/// Neither written through nor waited for.
+TEST_F(WholeFileTest, WhatStandsWhereItWritesFirstIsNotFollowed) {
+  const fs::path other = directory_ / "other";
+  std::ofstream(other) << "precious";
+  fs::create_symlink(other, directory_ / "a.tmp");
+  EXPECT_THROW(WholeFile(directory_ / "a"), NameRefused);
+  EXPECT_EQ(text_of(other), "precious");
+  ASSERT_EQ(::mkfifo((directory_ / "b.tmp").c_str(), 0600), 0);
+  EXPECT_THROW(WholeFile(directory_ / "b"), NameRefused);
+}
+
 TEST_F(WholeFileTest, TwoWritersDoNotMix) {
   const fs::path path = directory_ / "a";
   WholeFile first(path);

@@ -60,12 +60,18 @@ TEST(Platforms, H200VmGivesTheMeasuredMedians) {
   EXPECT_NEAR(full.update, (0.08 + 0.009 * 32) * kMs, 1e-12);
   EXPECT_NEAR(full.launch, 1.6 * kMs, 1e-12);
   EXPECT_NEAR(full.launch_lead, 1.6 * kMs, 1e-12);
+  EXPECT_NEAR(full.turn, 0.1 * kMs, 1e-12);
+  HostTime first = full;  // behind a prompt
+  first.launch_after_prefill();
+  EXPECT_NEAR(first.launch, 2.35 * kMs, 1e-12);
+  EXPECT_NEAR(first.launch_lead, 2.35 * kMs, 1e-12);
   EXPECT_NEAR(full.delivery, (1.2 + 0.034 * 32) * kMs, 1e-12);
   EXPECT_NEAR(step_of(dense, equal_decodes(1, 500), GraphMode::kFull).delivery, 1.0 * kMs, 1e-12);
   EXPECT_NEAR(step_of(dense, equal_decodes(1, 500), GraphMode::kPiecewise).launch, 10.6 * kMs, 1e-12);
   const HostTime none = step_of(dense, equal_decodes(1, 500), GraphMode::kNone);
   EXPECT_NEAR(none.launch, 30.0 * kMs, 1e-12);
   EXPECT_NEAR(none.launch_lead, 2.5 * kMs, 1e-12);
+  EXPECT_EQ(none.after_prefill, 0);
   const HostTimes experts(find_platform("h200-vm"), 0, 48);
   EXPECT_NEAR(step_of(experts, equal_decodes(1, 500), GraphMode::kFull).launch, 3.1 * kMs, 1e-12);
   EXPECT_NEAR(step_of(experts, equal_decodes(1, 500), GraphMode::kPiecewise).launch, 15.0 * kMs, 1e-12);

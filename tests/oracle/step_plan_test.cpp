@@ -236,7 +236,8 @@ TEST(PlanSignatures, ReplicatedKvHeadsAreOneAGpu) {
   EXPECT_EQ(eight.kv_bytes_per_token, 48 * 2 * 128 * 2);
 }
 
-/// As vLLM's FlashAttention: no window where the longest context is no longer. Ministral-8B's windows of 32,768 are such.
+/// As vLLM's FlashAttention: no window where the longest context is no longer. Ministral-8B's windows of 32,768 are
+/// such.
 TEST(PlanSignatures, AWindowThatHidesNothingIsNone) {
   const auto of = [](const char* window) {
     const std::string config = fmt::format(

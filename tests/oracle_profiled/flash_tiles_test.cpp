@@ -148,8 +148,9 @@ TEST(TileFit, FindsTheWeightsOfALaw) {
   EXPECT_FALSE(fit.is_fitted());
 }
 
-/// 64 sequences of 8 KV heads are 512 tiles in 4 waves of 132; 768 tokens are 6 blocks. A captured graph serves all lengths,
-/// so the kernel of windows runs there within the window, too; beyond 512 decodes it runs where a context is longer.
+/// 64 sequences of 8 KV heads are 512 tiles in 4 waves of 132; 768 tokens are 6 blocks. A captured graph serves all
+/// lengths, so the kernel of windows runs there within the window, too; beyond 512 decodes it runs where a context is
+/// longer.
 TEST(FlashTiles, CapturedDecodesRunInTheKernelOfWindows) {
   const FlashTiles tiles = tiles_of(32, 8, 4096);
   Terms terms = tiles.terms({64, 768});
@@ -158,7 +159,8 @@ TEST(FlashTiles, CapturedDecodesRunInTheKernelOfWindows) {
   EXPECT_EQ(tiles.terms({512, 768})[FlashTiles::kWindow], 1);
   EXPECT_EQ(tiles.terms({513, 768})[FlashTiles::kWindow], 0);
   EXPECT_EQ(tiles.terms({513, 4097})[FlashTiles::kWindow], 1);
-  EXPECT_EQ(tiles.terms({.decodes = 8, .attended = 768, .chunks = 1, .query = 64, .context = 0})[FlashTiles::kWindow], 0);
+  EXPECT_EQ(tiles.terms({.decodes = 8, .attended = 768, .chunks = 1, .query = 64, .context = 0})[FlashTiles::kWindow],
+            0);
   EXPECT_EQ(tiles_of(32, 8).terms({64, 768})[FlashTiles::kWindow], 0);
 }
 

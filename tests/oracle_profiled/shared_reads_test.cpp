@@ -23,8 +23,8 @@ BatchShape groups_of(std::uint32_t readers, std::uint64_t shared) {
   return shape;
 }
 
-/// 132 multiprocessors, 8 KV heads: 16.5 sequences at a time. In groups of 4 every eighth sequence is a reader of the same
-/// blocks; 4 × 8 groups hold 500 tokens, 3 × 8 × 500 of 32,000 come again: 0.375 of all.
+/// 132 multiprocessors, 8 KV heads: 16.5 sequences at a time. In groups of 4 every eighth sequence is a reader of the
+/// same blocks; 4 × 8 groups hold 500 tokens, 3 × 8 × 500 of 32,000 come again: 0.375 of all.
 TEST(SharedReads, SavesWhatComesAgainWhileItIsThere) {
   const SharedReads reads(16.5);
   const BatchShape shape = groups_of(4, 500);
@@ -60,7 +60,7 @@ TEST(SharedReads, FollowsWhatWasMeasured) {
     std::uint32_t decodes, context, readers;
     double part, share;
   };
-  const std::vector<Measured> all{{32, 3072, 4, 0.9, 0.794},  {64, 1024, 8, 0.5, 0.884},   {64, 3072, 64, 0.9, 0.669},
+  const std::vector<Measured> all{{32, 3072, 4, 0.9, 0.794},  {64, 1024, 8, 0.5, 0.884},  {64, 3072, 64, 0.9, 0.669},
                                   {128, 1536, 2, 0.9, 0.958}, {128, 1536, 8, 0.9, 0.808}, {256, 768, 4, 0.5, 0.971}};
   for (const Measured& m : all) {
     BatchShape shape = test::decodes(m.decodes, m.context);

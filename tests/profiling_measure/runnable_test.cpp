@@ -96,8 +96,8 @@ class ToldKernels final : public IdleKernels {
   std::int64_t told = 0;
 };
 
-/// vLLM's captured graphs serve all lengths up to the model's: FlashAttention runs its kernel of windows there, also where
-/// no context is as long as the window (8 to 14 % slower on an H200).
+/// vLLM's captured graphs serve all lengths up to the model's: FlashAttention runs its kernel of windows there, also
+/// where no context is as long as the window (8 to 14 % slower on an H200).
 TEST(MakeRunnable, CapturedDecodesAreToldOfSequencesBeyondTheWindow) {
   ToldKernels kernels;
   Inputs inputs(at::kCPU, kCache);
@@ -107,10 +107,10 @@ TEST(MakeRunnable, CapturedDecodesAreToldOfSequencesBeyondTheWindow) {
     make_runnable(oracle::attention_key("float32", "float32", work, "torch"), point, kernels, inputs).run(0);
     return kernels.told;
   };
-  EXPECT_EQ(told(64, {0, 0, 0, 3, 19}), 65);     // 3 decodes at 20 tokens
-  EXPECT_EQ(told(64, {0, 0, 0, 3, 99}), 100);    // beyond the window anyway
-  EXPECT_EQ(told(64, {0, 0, 0, 513, 19}), 20);   // more than a captured graph has
-  EXPECT_EQ(told(64, {1, 8, 0, 3, 19}), 20);     // prompts are not captured whole
+  EXPECT_EQ(told(64, {0, 0, 0, 3, 19}), 65);  // 3 decodes at 20 tokens
+  EXPECT_EQ(told(64, {0, 0, 0, 3, 99}), 100);  // beyond the window anyway
+  EXPECT_EQ(told(64, {0, 0, 0, 513, 19}), 20);  // more than a captured graph has
+  EXPECT_EQ(told(64, {1, 8, 0, 3, 19}), 20);  // prompts are not captured whole
   EXPECT_EQ(told(0, {0, 0, 0, 3, 19}), 20);
 }
 

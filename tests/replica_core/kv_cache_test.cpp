@@ -61,7 +61,8 @@ TEST_P(EveryCache, GivesWholeBlocksButNeverTheLastToken) {
   cache_->check_balance();
 }
 
-// Blocks A and B of the text; C1, C2, C3 are each request's last. Two holders of A and B: 2 blocks, read once more each.
+// Blocks A and B of the text; C1, C2, C3 are each request's last. Two holders of A and B: 2 blocks, read once more
+// each.
 TEST_P(EveryCache, CountsBlocksThatSeveralRequestsHold) {
   using replica::SharedKv;
   make(10);
@@ -70,6 +71,7 @@ TEST_P(EveryCache, CountsBlocksThatSeveralRequestsHold) {
   EXPECT_EQ(cache_->shared(), SharedKv());
   admit(request(1, 9, shared_));
   EXPECT_EQ(cache_->shared(), (SharedKv{.blocks = 2, .repeats = 2}));
+  EXPECT_EQ(cache_->holders(), 2U);
   admit(request(2, 8, shared_));  // A alone: the last token is computed again, in a block of its own
   EXPECT_EQ(cache_->shared(), (SharedKv{.blocks = 2, .repeats = 3}));
   cache_->release(request(0, 9, shared_), Release::kFinished);
@@ -80,6 +82,25 @@ TEST_P(EveryCache, CountsBlocksThatSeveralRequestsHold) {
   EXPECT_EQ(cache_->shared(), SharedKv());
   cache_->release(request(1, 9, shared_), Release::kPreempted);
   EXPECT_EQ(cache_->shared(), SharedKv());
+}
+
+// A group of full attention and one with a window of 4 tokens, which has lost the prefix but for its last block: what
+// is shared is counted of the first. Text of 8 tokens, so two blocks.
+TEST(HybridCache, CountsWhatFullAttentionShares) {
+  EngineConfig hybrid = config(20);
+  hybrid.groups.push_back(hybrid.groups[0]);
+  hybrid.groups[1].kind = replica::KvGroup::Kind::kSlidingWindow;
+  hybrid.groups[1].window = 4;
+  const auto cache = replica::make_block_kv_cache(hybrid);
+  const ContentPath text{{chain_key(0, 0, 1, 0), 8, false}};
+  for (const std::uint32_t slot : {0U, 1U}) {
+    cache->open(slot);
+    const KvRequest r{.slot = slot, .prompt = 9, .known = 9, .unique_key = 100 + slot, .content = text};
+    const std::uint32_t hit = cache->find(r);
+    EXPECT_EQ(hit, slot == 0 ? 0U : 8U);
+    ASSERT_TRUE(cache->allocate(r, {.new_tokens = 9 - hit, .hit = hit, .admission = true, .reserve_full = true}));
+  }
+  EXPECT_EQ(cache->shared(), (replica::SharedKv{.blocks = 2, .repeats = 2}));
 }
 
 // Three blocks are free and one of them is what the request would hit: 8 + 8 tokens want two new blocks beside the hit

@@ -32,6 +32,7 @@ class StepByStepCache final : public replica::KvCache {
     throw std::logic_error("bulk counts for a cache that has none");
   }
   std::uint32_t free_blocks() const override { return inner_->free_blocks(); }
+  std::uint32_t holders() const override { return inner_->holders(); }
   replica::SharedKv shared() const override { return inner_->shared(); }
   std::uint32_t missing_blocks(const replica::KvRequest& request) const override {
     return inner_->missing_blocks(request);

@@ -98,6 +98,7 @@ oracle::FixedOracle with_host_times(double device, double launch = 2) {
   oracle::Platform host;
   host.schedule = kMs;
   host.launch_none.fixed = launch * kMs;
+  host.launch_full_after_prefill = 50 * kMs;  // no step here is one CUDA graph
   host.sample = 0.5 * kMs;
   host.update = 0.25 * kMs;
   host.delivery = host.delivery_single = 4 * kMs;

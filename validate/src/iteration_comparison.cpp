@@ -63,8 +63,8 @@ class IterationComparison {
  private:
   void add(const LoggedIteration& iteration, const oracle::BatchShape& shape) {
     oracle::StepCost cost = oracle_.cost(shape, device_);
-    if (shape.prefills.empty()) cost.host.launch_longer(next_launch_s_);
-    next_launch_s_ = cost.host.next_launch;
+    if (is_after_prefill_) cost.host.launch_after_prefill();
+    is_after_prefill_ = !shape.prefills.empty();
     const double kernels_s = cost.device.total();
     advance(iteration, kernels_s, cost.compute_share);
     if (iteration.launch_s() > kCompiling) {
@@ -162,7 +162,7 @@ class IterationComparison {
   Comparison& comparison_;
   oracle::DeviceState device_;
   oracle::DeviceTime device_sum_;
-  double next_launch_s_ = 0;  ///< what the step before leaves to this one's launch
+  bool is_after_prefill_ = false;
   double roofline_s_ = 0, extrapolated_s_ = 0, stated_s_ = 0;
   std::size_t compiling_ = 0, other_mode_ = 0;
 };

@@ -29,7 +29,7 @@ constexpr std::array kTerms{
          [](oracle::StepCost& cost, double by) {
            cost.host.launch *= by;
            cost.host.launch_lead *= by;
-           cost.host.next_launch *= by;
+           cost.host.after_prefill *= by;
          },
          leave_request},
     Term{"sample", [](oracle::StepCost& cost, double by) { cost.host.sample *= by; }, leave_request},

@@ -68,12 +68,11 @@ class LatencyOracle {
     const HostTime& host = answer.host;
     const double sum = ((device.token_ops + device.attention) + (device.collective + device.other) + device.gaps) +
                        ((host.schedule + host.launch) + (host.launch_lead + host.launch_spread)) +
-                       ((host.sample + host.update) + (host.delivery + host.turn) + host.next_launch);
+                       ((host.sample + host.update) + (host.delivery + host.turn) + host.after_prefill);
     const auto bits = [](auto... seconds) { return (std::bit_cast<std::int64_t>(seconds) | ...); };
-    const bool has_sign =
-        bits(device.token_ops, device.attention, device.collective, device.other, device.gaps, host.schedule,
-             host.launch, host.launch_lead, host.launch_spread, host.sample, host.update, host.delivery, host.turn,
-             host.next_launch) < 0;
+    const bool has_sign = bits(device.token_ops, device.attention, device.collective, device.other, device.gaps,
+                               host.schedule, host.launch, host.launch_lead, host.launch_spread, host.sample,
+                               host.update, host.delivery, host.turn, host.after_prefill) < 0;
     if ((has_sign && is_negative(answer)) || !(sum < 1e9)) reject(answer);  // NaN is not less
   }
   static bool is_negative(const StepCost& answer);

@@ -109,7 +109,8 @@ struct ModelConfig {
   /// Tokens that a sliding window lets a query see, itself included; 0: all of them, as where the window is no shorter
   /// than the longest context (kernels are then told of none).
   std::uint32_t operator_window(const AttentionShape& shape) const {
-    const bool hides = shape.kind == AttentionKind::kSlidingWindow && (max_position == 0 || shape.window < max_position);
+    const bool hides =
+        shape.kind == AttentionKind::kSlidingWindow && (max_position == 0 || shape.window < max_position);
     return hides ? shape.window : 0;
   }
   /// Distinct layers with their counts, in order of first appearance.

@@ -133,12 +133,12 @@ class HostTimes {
     if (!shape.prefills.empty()) {
       host.schedule += platform_.schedule_prefill;
       host.update += platform_.update_prefill;
-      host.next_launch = platform_.launch_full_after_prefill;
     }
     const Launch& launch = launch_[static_cast<int>(mode)];
     host.launch = launch.launch;
     host.launch_lead = launch.lead;
     host.launch_spread = launch.spread;
+    if (mode == GraphMode::kFull) host.after_prefill = platform_.launch_full_after_prefill;
     host.sample = platform_.sample + platform_.sample_per_request * requests;
     if (!shape.prefills.empty()) host.sample += platform_.sample_prefill;
     if (shape.logits_rows > 1) {

@@ -25,14 +25,14 @@ struct HostTime {
   double launch_spread = 0;  ///< standard deviation of `launch` from step to step
   double sample = 0;       ///< launching the sampler
   double update = 0;       ///< processing the result
-  double next_launch = 0;  ///< what the launch of the next step takes longer, if that is decodes alone
+  double after_prefill = 0;  ///< what `launch` takes longer if the step before had a part of a prompt
   double delivery = 0;     ///< from the end of `update` until the client holds the tokens; does not block the loop
 
   double until_launch() const { return turn + schedule; }
-  /// After a step that takes `more` to launch than its own work (next_launch of the one before).
-  void launch_longer(double more) {
-    launch += more;
-    launch_lead += more;
+  /// Of a step behind one with a part of a prompt.
+  void launch_after_prefill() {
+    launch += after_prefill;
+    launch_lead += after_prefill;
   }
   /// When a step is done whose kernels alone would end at `kernels_s` and whose last kernel is launched at `launched_s`
   /// on average: the later of the two. Where both are near, launches that take longer than usual count and shorter ones

@@ -51,6 +51,7 @@ CompiledPlan::CompiledPlan(const StepPlan& plan, std::span<const SampleSource* c
 
 void CompiledPlan::AttentionOperatorModel::hold_first_tokens(const BatchShape& shape,
                                                              AttentionModel::Result& result) const {
+  if (model.work().dealt) return;  // decodes alone run in other kernels there, which may be the slower ones
   constexpr std::size_t kMost = 64;  // of more chunks, or of longer ones, no token is the first to matter
   if (shape.prefills.size() > kMost ||
       std::all_of(shape.prefills.begin(), shape.prefills.end(), [](const PrefillChunk& c) { return c.query > kMost; }))

@@ -10,6 +10,8 @@
 #include "profiling_taint/taint_error.hpp"
 #endif
 
+#include <csignal>
+
 namespace dooly::profiling {
 namespace {
 
@@ -55,5 +57,6 @@ TraceFunction tracer() { return {}; }
 
 int main(int argc, char** argv) {
   using namespace dooly::profiling;
+  std::signal(SIGXFSZ, SIG_IGN);  // a file beyond its limit is a write error, as on a full disk
   return run_profile(argc, argv, devices(), server(), tracer(), student());
 }

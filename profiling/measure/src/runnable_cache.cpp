@@ -69,8 +69,8 @@ AttentionMetadata place(const AttentionBatch& batch, std::uint64_t block_size, c
   return metadata;
 }
 
-/// The longest sequence that the kernel is told of. A captured graph serves all lengths, so there it is the longest that
-/// the model allows: beyond a window, if it has one, and the kernel of windows runs though contexts be short.
+/// The longest sequence that the kernel is told of. A captured graph serves all lengths, so there it is the longest
+/// that the model allows: beyond a window, if it has one, and the kernel of windows runs though contexts be short.
 std::uint64_t told_longest(const AttentionBatch& batch, const AttentionShape& shape) {
   const bool is_captured = batch.max_query == 1 && batch.tokens <= kGraphTokens;
   const std::uint64_t beyond = shape.window > 0 ? static_cast<std::uint64_t>(shape.window) + 1 : 0;

@@ -172,8 +172,8 @@ AttentionRefiner::Verdict AttentionRefiner::judge(AttentionPart part, const std:
 }
 
 /// Measured points to measure again at the sustained clock: of decodes some of each kind (short contexts are bound by
-/// the start of their kernels, long ones by reading, many by their arithmetic), of single chunks short and long ones, with
-/// nothing before them and behind long contexts, where more of the time is spent on what draws less power.
+/// the start of their kernels, long ones by reading, many by their arithmetic), of single chunks short and long ones,
+/// with nothing before them and behind long contexts, where more of the time is spent on what draws less power.
 std::vector<SamplePoint> AttentionRefiner::sustained_points(const std::vector<Sample>& samples) const {
   struct Place {
     double u, v;  // sequences and context; query tokens and context
@@ -188,15 +188,8 @@ std::vector<SamplePoint> AttentionRefiner::sustained_points(const std::vector<Sa
                                             {128, 1024},
                                             {256, 512},
                                             {1024, 1024}}};
-  constexpr std::array<Place, 9> kChunks{{{512, 0},
-                                          {1024, 0},
-                                          {2048, 0},
-                                          {4096, 0},
-                                          {8192, 0},
-                                          {512, 8192},
-                                          {2048, 8192},
-                                          {8192, 8192},
-                                          {8192, 24576}}};
+  constexpr std::array<Place, 9> kChunks{
+      {{512, 0}, {1024, 0}, {2048, 0}, {4096, 0}, {8192, 0}, {512, 8192}, {2048, 8192}, {8192, 8192}, {8192, 24576}}};
   std::vector<std::pair<Place, SamplePoint>> chunks, decodes;
   std::set<SamplePoint> hot, chosen;
   for (const Sample& sample : samples) {

@@ -249,7 +249,8 @@ void BlockKvCache::take_hit(Holding& holding, const Hit& hit, std::uint32_t tota
     if (total <= behind_window(config_.groups[i], total)) continue;
     Table& table = holding.tables[i];
     const std::uint32_t blocks = ceil_div(total, config_.groups[i].block_size);
-    if (blocks > table.size()) evicted += pool_.take(blocks - static_cast<std::uint32_t>(table.size()), table);
+    if (blocks > table.size())
+      evicted += pool_.take(blocks - static_cast<std::uint32_t>(table.size()), table, is_full(i));
   }
 }
 
@@ -280,7 +281,8 @@ bool BlockKvCache::allocate(const KvRequest& request, const KvGrant& grant) {
   for (std::size_t i = 0; i < config_.groups.size(); ++i) {
     Table& table = holding.tables[i];
     const std::uint32_t blocks = ceil_div(slots, config_.groups[i].block_size);
-    if (blocks > table.size()) evicted += pool_.take(blocks - static_cast<std::uint32_t>(table.size()), table);
+    if (blocks > table.size())
+      evicted += pool_.take(blocks - static_cast<std::uint32_t>(table.size()), table, is_full(i));
   }
   if (!grant.delay_caching) store(request, std::min(total + grant.new_tokens, request.known));
   return true;

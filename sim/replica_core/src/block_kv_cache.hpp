@@ -28,6 +28,7 @@ class BlockKvCache final : public KvCache {
   void take(std::uint32_t count) override;
   void sync_decode(std::uint32_t slot, std::uint32_t table_length, std::uint32_t cached_blocks) override;
   std::uint32_t free_blocks() const override { return pool_.free_count(); }
+  std::uint32_t holders() const override { return tables_held_; }
   SharedKv shared() const override { return pool_.shared(); }
   std::uint32_t missing_blocks(const KvRequest& request) const override;
   bool holds_table(std::uint32_t slot) const override { return requests_[slot].holds_table; }
@@ -58,6 +59,7 @@ class BlockKvCache final : public KvCache {
     std::vector<std::size_t> members;
   };
 
+  bool is_full(std::size_t group) const { return config_.groups[group].kind == KvGroup::Kind::kFull; }
   Hit look_up(const KvRequest& request) const;
   Hit look_up_spec(const Spec& spec, const KvRequest& request, std::uint32_t limit, std::uint32_t align) const;
   void find_full(const Spec& spec, const KvRequest& request, std::uint32_t limit, std::uint32_t align, Hit& hit) const;

@@ -67,13 +67,14 @@ bool BlockPool::forget(std::uint32_t block) {
   return true;
 }
 
-std::uint32_t BlockPool::take(std::uint32_t count, std::vector<std::uint32_t>& into) {
+std::uint32_t BlockPool::take(std::uint32_t count, std::vector<std::uint32_t>& into, bool is_full) {
   std::uint32_t lost = 0;
   for (std::uint32_t i = 0; i < count; ++i) {
     const std::uint32_t block = blocks_[0].next;
     unlink(block);
     if (caching_ && forget(block)) ++lost;
     blocks_[block].references = 1;
+    blocks_[block].is_full = is_full;
     into.push_back(block);
   }
   return lost;
@@ -81,14 +82,16 @@ std::uint32_t BlockPool::take(std::uint32_t count, std::vector<std::uint32_t>& i
 
 void BlockPool::reference(std::uint32_t block) {
   if (blocks_[block].references == 0) unlink(block);
-  shared_.raised(blocks_[block].references++);
+  if (blocks_[block].is_full) shared_.raised(blocks_[block].references);
+  ++blocks_[block].references;
 }
 
 void BlockPool::release(std::span<const std::uint32_t> blocks) {
   scratch_.clear();
   for (const std::uint32_t block : blocks) {
     if (block == 0) continue;
-    shared_.lowered(--blocks_[block].references);
+    --blocks_[block].references;
+    if (blocks_[block].is_full) shared_.lowered(blocks_[block].references);
     if (blocks_[block].references > 0) continue;
     if (blocks_[block].keyed) {
       link_after(block, blocks_[0].previous);

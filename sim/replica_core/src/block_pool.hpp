@@ -27,7 +27,8 @@ class BlockPool {
   bool forget(std::uint32_t block);  ///< drops all keys; says whether there were any
 
   /// Takes blocks from the head of the queue, appending them; returns how many lost a key.
-  std::uint32_t take(std::uint32_t count, std::vector<std::uint32_t>& into);
+  /// `is_full`: for layers that attend to everything; what is shared is counted of these.
+  std::uint32_t take(std::uint32_t count, std::vector<std::uint32_t>& into, bool is_full = true);
   void reference(std::uint32_t block);  ///< a hit: leaves the free queue if it is in it
   /// Drops one reference of each; those that become free go to the queue in the engine's order: without a key to the
   /// head, keyed to the tail, both in the order given. Placeholders are passed over.
@@ -46,6 +47,7 @@ class BlockPool {
     std::uint32_t key_tokens = 0;
     std::uint64_t key = 0;
     bool keyed = false;
+    bool is_full = true;
   };
   void link_after(std::uint32_t block, std::uint32_t previous);
   void unlink(std::uint32_t block);

@@ -258,13 +258,21 @@ oracle::BatchShape Engine::light_shape(std::uint32_t ahead) const {
   return shape;
 }
 
-/// Groups of layers hold blocks of their own for the same tokens.
+/// Groups of layers hold blocks of their own for the same tokens. Requests that hold blocks but are not in the batch,
+/// as they wait for a transfer, read nothing: those of the batch are taken to share as all do.
 void Engine::tell_shared(oracle::BatchShape& shape) const {
   const SharedKv shared = cache_->shared();
   if (shared.blocks == 0) return;
-  const std::uint64_t tokens = config_.groups.front().block_size, groups = config_.groups.size();
+  std::uint64_t tokens = 0, groups = 0;
+  for (const KvGroup& group : config_.groups) {
+    if (group.kind != KvGroup::Kind::kFull) continue;
+    tokens = group.block_size;
+    ++groups;
+  }
+  const std::uint64_t holders = std::max(2U, cache_->holders());
+  const std::uint64_t readers = std::clamp<std::uint64_t>(shape.requests(), 1, holders);
   shape.shared_tokens = shared.blocks * tokens / groups;
-  shape.repeated_tokens = shared.repeats * tokens / groups;
+  shape.repeated_tokens = shared.repeats * tokens / groups * (readers - 1) / (holders - 1);
 }
 
 void Engine::commit_light(std::uint32_t steps, double last_client_s) {

@@ -159,8 +159,8 @@ bool Replica::schedule_step() {
 void Replica::launch(Batch& batch) {
   const bool empty = batch.tokens == 0;
   oracle::StepCost cost = oracle_.cost(batch.shape, device_);
-  if (batch.shape.prefills.empty()) cost.host.launch_longer(next_launch_s_);
-  if (!empty) next_launch_s_ = cost.host.next_launch;
+  if (is_after_prefill_) cost.host.launch_after_prefill();
+  if (!empty) is_after_prefill_ = !batch.shape.prefills.empty();
   const LaunchTimes times = launch_times(host_s_, device_end_s_, cost, empty);
   batch.start_s = host_s_;
   batch.ready_s = times.ready_s;

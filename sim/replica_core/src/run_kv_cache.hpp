@@ -29,6 +29,7 @@ class RunKvCache final : public KvCache {
   void take(std::uint32_t count) override;
   void sync_decode(std::uint32_t slot, std::uint32_t table_length, std::uint32_t cached_blocks) override;
   std::uint32_t free_blocks() const override { return free_; }
+  std::uint32_t holders() const override { return tables_held_; }
   SharedKv shared() const override { return blocks_.shared(); }
   std::uint32_t missing_blocks(const KvRequest& request) const override;
   bool holds_table(std::uint32_t slot) const override { return requests_[slot].holds_table; }

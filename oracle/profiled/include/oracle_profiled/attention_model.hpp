@@ -158,7 +158,9 @@ class AttentionModel {
   bool counts_lengths(const DecodeMean& mean) const {
     return uneven_.is_fitted() && mean.longest > mean.mean && mean.cv > 0;
   }
-  static double whole(double x) { return static_cast<double>(static_cast<std::int64_t>(x + 0.5)); }  // not negative
+  static double whole(double x) {  // not negative; halves go up
+    return static_cast<double>(static_cast<std::int64_t>(x + 0.5));  // NOLINT(bugprone-incorrect-roundings)
+  }
   static double whole_mean(double mean) {
     constexpr double kStep = 4;
     return kStep * std::max(1.0, whole(mean / kStep));

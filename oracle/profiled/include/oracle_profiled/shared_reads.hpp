@@ -9,8 +9,8 @@
 namespace dooly::oracle {
 
 /// What decodes save that read KV blocks which others of the batch hold, too: what one of them has just read, the
-/// device's cache still has for the next. That helps only among the sequences that it works on at about the same time, and
-/// only with what is read, not with the start of the kernel.
+/// device's cache still has for the next. That helps only among the sequences that it works on at about the same time,
+/// and only with what is read, not with the start of the kernel.
 ///
 /// Measured with FlashAttention 3 on an H200 (docs/predicting.md, "Shared prefixes"): of what is read again
 /// kMost × (1 - exp(-kReach × sequences in flight ÷ sequences between two readers)) is saved.
@@ -26,8 +26,7 @@ class SharedReads {
   /// Share of the reads that come again while what they want is still there; depends on who shares, not on how much.
   double reach(const BatchShape& shape) const {
     if (shape.shared_tokens == 0 || in_flight_ <= 0) return 0;
-    const double readers =
-        1 + static_cast<double>(shape.repeated_tokens) / static_cast<double>(shape.shared_tokens);
+    const double readers = 1 + static_cast<double>(shape.repeated_tokens) / static_cast<double>(shape.shared_tokens);
     const double apart = std::max(1.0, static_cast<double>(shape.requests()) / readers);
     return kMost * (1 - std::exp(-kReach * in_flight_ / apart));
   }

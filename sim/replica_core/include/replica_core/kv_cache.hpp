@@ -68,7 +68,8 @@ class KvCache {
   virtual void sync_decode(std::uint32_t slot, std::uint32_t table_length, std::uint32_t cached_blocks) = 0;
 
   virtual std::uint32_t free_blocks() const = 0;
-  virtual SharedKv shared() const = 0;  ///< of all groups
+  virtual std::uint32_t holders() const = 0;  ///< requests that hold blocks
+  virtual SharedKv shared() const = 0;  ///< of the groups of full attention
   /// Blocks the request still needs to hold all its known tokens (capped at max_model_len).
   virtual std::uint32_t missing_blocks(const KvRequest& request) const = 0;
   virtual bool holds_table(std::uint32_t slot) const = 0;

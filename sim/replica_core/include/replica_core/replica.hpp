@@ -131,7 +131,7 @@ class Replica {
   std::uint32_t blocks_used_ = 0;
   double next_turn_s_ = kNever;
   oracle::DeviceState device_;
-  double next_launch_s_ = 0;  ///< what the last step leaves to the launch of the next
+  bool is_after_prefill_ = false;  ///< the last step had a part of a prompt
   bool wait_for_result_ = false;  ///< the oldest batch's result is read at the start of the next turn
   bool fast_forward_ = true;
   std::vector<AheadStep> ahead_;
