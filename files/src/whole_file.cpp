@@ -34,15 +34,14 @@ fs::path behind_links(fs::path path) {
   return path;
 }
 
-/// Who had the file before us may have renamed or removed it between our opening and our locking.
-bool is_still_there(int file, const fs::path& path) {
+}  // namespace
+
+bool is_still_there(int descriptor, const fs::path& path) {
   struct stat opened {
   }, named{};
-  return ::fstat(file, &opened) == 0 && ::stat(path.c_str(), &named) == 0 && opened.st_dev == named.st_dev &&
+  return ::fstat(descriptor, &opened) == 0 && ::stat(path.c_str(), &named) == 0 && opened.st_dev == named.st_dev &&
          opened.st_ino == named.st_ino;
 }
-
-}  // namespace
 
 WholeFile::WholeFile(const fs::path& path) : path_(path), target_(behind_links(path)) {
   if (!path.has_filename()) refuse(path, ENOENT);
@@ -68,7 +67,7 @@ void WholeFile::open_alone() {
   };
   struct stat opened {};
   if (::fstat(file_, &opened) != 0 || !S_ISREG(opened.st_mode))
-    give_up("what is called so with .tmp is no file of ours");
+    give_up("is written as NAME.tmp first, and what has that name is no file");
   if (::flock(file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
     give_up("another process is writing to this file");
   if (!is_still_there(file_, temporary)) give_up("another process has just written this file: try again");

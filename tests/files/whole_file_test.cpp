@@ -1,10 +1,9 @@
 #include "files/whole_file.hpp"
 #include "files/errors.hpp"
+#include "test_support/scratch.hpp"
+#include "test_support/small_files.hpp"
 
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <fstream>
@@ -16,51 +15,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
+using test::message_of;
+using test::text_of;
+
 class WholeFileTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "dooly-files-test-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    directory_ = name;
-  }
-  void TearDown() override { fs::remove_all(directory_); }
   std::size_t files_there() const {
     return static_cast<std::size_t>(std::distance(fs::directory_iterator(directory_), {}));
   }
-  fs::path directory_;
-};
-
-std::string text_of(const fs::path& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-template <typename Error, typename Act>
-std::string message_of(Act act) {
-  try {
-    act();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing thrown";
-}
-
-/// Writing beyond some bytes of a file fails, as on a disk that is full.
-class SmallDisk {
- public:
-  explicit SmallDisk(rlim_t bytes) : handler_(::signal(SIGXFSZ, SIG_IGN)) {
-    ::getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit small{bytes, before_.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &small);
-  }
-  ~SmallDisk() {
-    ::setrlimit(RLIMIT_FSIZE, &before_);
-    ::signal(SIGXFSZ, handler_);
-  }
-
- private:
-  sighandler_t handler_;
-  rlimit before_{};
+  const test::Scratch scratch_;
+  const fs::path directory_ = scratch_.path();
 };
 
 TEST_F(WholeFileTest, HasItsNameOnlyWhenItIsWhole) {
@@ -85,7 +49,7 @@ TEST_F(WholeFileTest, OneThatIsNotFinishedLeavesWhatWasThere) {
 
 TEST_F(WholeFileTest, AFullDiskNamesTheFileAndLeavesNothing) {
   const fs::path path = directory_ / "a.json";
-  const SmallDisk disk(1000);
+  const test::SmallFiles disk(1000);
   EXPECT_EQ(message_of<WriteFailed>([&] { write_whole_file(path, std::string(1001, 'x')); }),
             path.string() + ": cannot write: File too large");
   EXPECT_EQ(files_there(), 0u);
@@ -145,7 +109,8 @@ TEST_F(WholeFileTest, WhatStandsWhereItWritesFirstIsNotFollowed) {
   const fs::path other = directory_ / "other";
   std::ofstream(other) << "precious";
   fs::create_symlink(other, directory_ / "a.tmp");
-  EXPECT_THROW(WholeFile(directory_ / "a"), NameRefused);
+  EXPECT_EQ(message_of<NameRefused>([&] { WholeFile(directory_ / "a"); }),
+            (directory_ / "a.tmp").string() + ": cannot be written: Too many levels of symbolic links");
   EXPECT_EQ(text_of(other), "precious");
   ASSERT_EQ(::mkfifo((directory_ / "b.tmp").c_str(), 0600), 0);
   EXPECT_THROW(WholeFile(directory_ / "b"), NameRefused);

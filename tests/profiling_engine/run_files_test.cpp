@@ -1,10 +1,9 @@
 #include "files/errors.hpp"
 #include "profiling_engine/served_run.hpp"
 #include "test_support/scratch.hpp"
+#include "test_support/small_files.hpp"
 
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <sys/resource.h>
 
 #include <filesystem>
 #include <string>
@@ -18,18 +17,10 @@ TEST(FullDisk, LeavesNoHalfLogOfARun) {
   ServedRun run;
   run.name = "run";
   for (int i = 0; i < 100; ++i) run.decisions.push_back("{\"row\":" + std::to_string(i * i % 97) + "}");
-  ::signal(SIGXFSZ, SIG_IGN);
-  rlimit before{};
-  ::getrlimit(RLIMIT_FSIZE, &before);
-  const rlimit small{50, before.rlim_max};
-  ::setrlimit(RLIMIT_FSIZE, &small);
-  std::string said = "nothing";
-  try {
-    write_decisions(run, scratch.path());
-  } catch (const files::WriteFailed& error) {
-    said = error.what();
-  }
-  ::setrlimit(RLIMIT_FSIZE, &before);
+  const std::string said = [&] {
+    const test::SmallFiles limited(50);
+    return test::message_of<files::WriteFailed>([&] { write_decisions(run, scratch.path()); });
+  }();
   EXPECT_EQ(said, (scratch / "run.decisions.jsonl.gz").string() + ": cannot write: File too large");
   EXPECT_TRUE(std::filesystem::is_empty(scratch.path()));
 }

@@ -203,6 +203,8 @@ void draw_times(Draw& draw, RandomScenario& scenario) {
     host.delivery = 1e-3 * scale, host.delivery_per_request = 0.028e-3 * scale, host.delivery_single = 0.7e-3 * scale;
   if (draw.chance(50)) host.input = 1.05e-3 * scale, host.input_per_1000_tokens = 0.06e-3 * scale;
   if (draw.chance(50)) host.hashing_per_1000_tokens = 0.28e-3 * scale;
+  if (draw.chance(50)) host.turn = 0.1e-3 * scale;
+  if (draw.chance(50)) host.launch_full_after_prefill = 2e-3 * scale;
 }
 
 }  // namespace

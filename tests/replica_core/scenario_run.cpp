@@ -24,8 +24,8 @@ using replica::RequestTag;
 
 std::uint64_t bits(double value) { return std::bit_cast<std::uint64_t>(value); }
 
-/// A FixedOracle with provenance and, as the scenario wants, a device that slows down as it warms up or answers for
-/// many decode steps at a time.
+/// A FixedOracle with provenance, for which what several requests hold is read faster, and, as the scenario wants, a
+/// device that slows down as it warms up or answers for many decode steps at a time.
 class TestOracle final : public oracle::LatencyOracle {
  public:
   explicit TestOracle(const RandomScenario& scenario)
@@ -60,6 +60,7 @@ class TestOracle final : public oracle::LatencyOracle {
  private:
   void do_cost(const oracle::BatchShape& shape, oracle::DeviceState state, oracle::StepCost& answer) const override {
     answer = fixed_.cost(shape, state);
+    answer.device.other *= 1 - saved_share(shape);
     answer.stated_error = 0.03;
     if (times_ == RandomScenario::Times::kWarmRuns) {
       answer.device.token_ops = std::exchange(answer.device.other, 0);
@@ -78,6 +79,10 @@ class TestOracle final : public oracle::LatencyOracle {
     }
   }
   static constexpr oracle::Provenance kMixedShare{.measured = 0.3, .interpolated = 0.6, .roofline = 0.1};
+  static double saved_share(const oracle::BatchShape& shape) {
+    const auto repeated = static_cast<double>(shape.repeated_tokens);
+    return 0.4 * repeated / (1 + repeated + static_cast<double>(shape.shared_tokens));
+  }
   static double per_sustained(const oracle::BatchShape& shape) { return 1.7e-5 * shape.tokens(); }
   oracle::FixedOracle fixed_;
   RandomScenario::Times times_;

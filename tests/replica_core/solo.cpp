@@ -63,7 +63,7 @@ void Solo::first_token(replica::RequestTag tag, double engine_s, double client_s
 
 void Solo::decided(const replica::Batch& batch, double now_s) {
   const replica::CallRecord& call = replica_.engine().last_call();
-  Step step{now_s, batch.tokens, {}, {}};
+  Step step{now_s, batch.tokens, {}, {}, batch.shape.shared_tokens, batch.shape.repeated_tokens};
   for (const auto& run : call.running) step.given.emplace_back(run.tag, run.tokens);
   for (const auto& in : call.admitted) step.given.emplace_back(in.tag, in.tokens);
   for (const auto& lost : call.preempted) step.preempted.push_back(lost.tag);

@@ -29,6 +29,7 @@ class Solo final : public replica::ReplicaObserver, public replica::IterationLis
     std::uint32_t tokens = 0;
     std::vector<std::pair<replica::RequestTag, std::uint32_t>> given;  ///< running ones first, then the admitted
     std::vector<replica::RequestTag> preempted;
+    std::uint64_t shared_tokens = 0, repeated_tokens = 0;  ///< as the oracle is told
   };
 
   Solo(const replica::EngineConfig& config, const oracle::FixedOracle& oracle, std::string_view policy = "vllm-v1");

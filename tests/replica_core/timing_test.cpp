@@ -93,6 +93,24 @@ TEST(Synchronous, AnIdleReplicaWakesAtTheArrival) {
   EXPECT_NEAR(solo.replica().stats().prefill_s, 40 * kMs, kTiny);  // sleep is no step time
 }
 
+// One turn of the loop takes 1, a launch 2, and a full CUDA graph starts 50 later if it follows a prompt; the device
+// takes 10. Prompt: device 1..11. First decode, a full graph behind a prompt: launched 12..64, its first kernel at 62,
+// device 62..72. Second decode: device 73..83.
+TEST(Synchronous, OnlyTheFirstFullGraphBehindAPromptWaitsForIt) {
+  oracle::Platform host;
+  host.turn = kMs;
+  host.launch_full.fixed = host.launch_none.fixed = host.launch_piecewise.fixed = 2 * kMs;
+  host.launch_full_after_prefill = 50 * kMs;
+  Solo solo(plain_config(100),
+            oracle::FixedOracle({.base = 10 * kMs}, oracle::HostTimes(host, 1, 0), oracle::CudaGraphs({1, 2, 4})));
+  solo.at(0, 1, 8, 3);
+  solo.run();
+  EXPECT_NEAR(solo.fate(1).first_engine_s, 11 * kMs, kTiny);
+  ASSERT_EQ(solo.gap_count(), 2U);
+  EXPECT_NEAR(solo.gaps()[0].first, 61 * kMs, kTiny);
+  EXPECT_NEAR(solo.gaps()[1].first, 11 * kMs, kTiny);
+}
+
 /// schedule 1, launch 2, sample 0.5, update 0.25, delivery 4; the device takes `device` per step.
 oracle::FixedOracle with_host_times(double device, double launch = 2) {
   oracle::Platform host;

@@ -1,14 +1,13 @@
 #include "results/run_output.hpp"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
-#include <csignal>
 #include <nlohmann/json.hpp>
 
 #include "results/errors.hpp"
 #include "results/recorder.hpp"
 #include "scratch.hpp"
+#include "test_support/small_files.hpp"
 
 namespace dooly::results {
 namespace {
@@ -89,31 +88,11 @@ TEST(RunOutput, AFullDiskLeavesAMarkedSummary) {
             "a result file could not be written");
 }
 
-/// Files of this process may not grow beyond `bytes` while it lives.
-class SmallFiles {
- public:
-  explicit SmallFiles(rlim_t bytes) : signal_(std::signal(SIGXFSZ, SIG_IGN)) {
-    ::getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit small{bytes, before_.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &small);
-  }
-  ~SmallFiles() {
-    ::setrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, signal_);
-  }
-  SmallFiles(const SmallFiles&) = delete;
-  SmallFiles& operator=(const SmallFiles&) = delete;
-
- private:
-  rlimit before_{};
-  void (*signal_)(int);
-};
-
 TEST(RunOutput, RoomThatRunsOutInTheMiddleOfARunCostsOnlyTheFileThatNeededIt) {
   const Scratch scratch;
   RunOutput output(scratch / "out", false, {}, names(), {"main"});
   Recorder recorder({}, output.requests());
-  const SmallFiles limited(1 << 20);
+  const test::SmallFiles limited(1 << 20);
   FinishedRequest rejected;
   rejected.status = RequestStatus::kRejected;
   constexpr std::uint64_t kCount = 50'000;

@@ -12,7 +12,7 @@ namespace dooly::files {
 class WholeFile {
  public:
   /// Throws NameRefused if there cannot be such a file, or another process is writing it; WriteFailed if the disk is
-/// full.
+  /// full.
   explicit WholeFile(const std::filesystem::path& path);
   /// Removes a file that was not finished; what had the name before stays.
   ~WholeFile();
@@ -41,6 +41,9 @@ class WholeFile {
   std::string failure_;
   int file_ = -1;
 };
+
+/// Whether an open file still is what its name leads to: another process may have renamed or removed it meanwhile.
+bool is_still_there(int descriptor, const std::filesystem::path& path);
 
 /// All of a file at once. Throws as WholeFile does.
 void write_whole_file(const std::filesystem::path& path, std::string_view text);

@@ -21,11 +21,11 @@ struct HostTime {
   double turn = 0;         ///< of the loop itself: reading inputs, sending outputs
   double schedule = 0;     ///< the scheduling call
   double launch = 0;       ///< launching the forward pass (blocks the engine loop)
+  double after_prefill = 0;  ///< what `launch` and its lead are longer if the step before had a part of a prompt
   double launch_lead = 0;  ///< from the start of the launch to the first kernel; at most `launch`
   double launch_spread = 0;  ///< standard deviation of `launch` from step to step
   double sample = 0;       ///< launching the sampler
   double update = 0;       ///< processing the result
-  double after_prefill = 0;  ///< what `launch` takes longer if the step before had a part of a prompt
   double delivery = 0;     ///< from the end of `update` until the client holds the tokens; does not block the loop
 
   double until_launch() const { return turn + schedule; }

@@ -117,7 +117,7 @@ CompiledPlan::Row CompiledPlan::sum_rows(const BatchShape& shape) const {
 }
 
 /// Shares of a decode step change slowly with the context. They are those at the middle of an interval of mean
-/// contexts, so that all steps of a run have the same.
+/// contexts, so that all steps of a run have the same. What sequences share is not in them.
 const CompiledPlan::DecodeShares& CompiledPlan::decode_shares(const BatchShape& shape) const {
   const std::uint64_t mean = shape.decode_context / shape.decodes;
   const std::uint64_t width = std::max<std::uint64_t>(256, std::bit_floor(mean) / 4), start = mean & ~(width - 1);

@@ -76,6 +76,7 @@ double DealtFit::fit_variant(std::size_t number, const std::vector<const Point*>
 bool DealtFit::fit(std::shared_ptr<const DealtKernel> kernel, const std::vector<Point>& points,
                    const std::vector<Point>& others) {
   kernel_ = std::move(kernel);
+  otherwise_ = 0;
   variants_.assign(kernel_->variants(), {});
   most_attended_ = std::numeric_limits<double>::infinity();
   const double window = kernel_->window();

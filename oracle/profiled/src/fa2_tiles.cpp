@@ -93,7 +93,7 @@ class Fa2Tiles final : public DealtKernel {
     out[kBlocks] = round.blocks() * kv_heads_ * each_;
     out[kTiles] = sequences * kv_heads_ * splits * each_;
     out[kRows] = sequences * heads_ * each_;
-    out[kRead] = (l.decodes * l.attended + l.long_decodes * l.long_attended) * kv_heads_ / block * each_;
+    out[kRead] = read(l, block);
     out[kAnother] = std::min(1.0, std::max(0.0, sequences - 1));  // one sequence needs no copies of its heads
     if (splits > 1) {
       out[kCombine] = sequences * heads_ * splits * each_;
@@ -117,7 +117,7 @@ class Fa2Tiles final : public DealtKernel {
     out[kBlocks] = round.blocks() * heads_ * each_;
     out[kTiles] = round.tiles() * heads_ * each_;
     out[kRows] = l.chunks * l.query * heads_ * each_ / 16;
-    out[kRead] = (l.decodes * seen(l.attended) + l.long_decodes * seen(l.long_attended)) * kv_heads_ / block_ * each_;
+    out[kRead] = read(l, block_);
     out[kSequences] = sequences * (rows - 1) * heads_ * each_;  // tiles that find nothing to do
     out[kAnother] = is_local ? 1 : 0;
     return out;

@@ -1,7 +1,8 @@
 #include "oracle_profiled/flash_tiles.hpp"
 
+#include "oracle_profiled/rounding.hpp"
+
 #include <algorithm>
-#include <bit>
 #include <variant>
 
 namespace dooly::oracle {
@@ -15,24 +16,6 @@ constexpr double kFull = 0.8;                   // share of the multiprocessors 
 /// A multiprocessor that has the memory to itself needs for a block so much of what it takes when all of them read.
 constexpr double kAlone = 0.5;
 constexpr double kMuchShorter = 10;  ///< so many times shorter, decodes are gone before a chunk's tiles end
-
-// Counts are doubles: quotients of whole numbers of this size are exact where they are whole, and divide faster. They
-// are rounded without branches, which nothing could foresee: beside kNoFraction a double has no bits for a fraction.
-constexpr double kNoFraction = 4503599627370496.0;
-
-std::uint64_t is_negative(double x) { return std::bit_cast<std::uint64_t>(x) >> 63; }
-
-double down(double x) {  // from 0 to 2^51
-  const double near = x + kNoFraction;
-  const std::uint64_t over = is_negative(x - (near - kNoFraction));
-  return std::bit_cast<double>(std::bit_cast<std::uint64_t>(near) - over) - kNoFraction;
-}
-
-double up(double x) {  // the same
-  const double near = x + kNoFraction;
-  const std::uint64_t under = is_negative((near - kNoFraction) - x);
-  return std::bit_cast<double>(std::bit_cast<std::uint64_t>(near) + under) - kNoFraction;
-}
 
 double clamped(double x, double least, double most) { return std::max(least, std::min(x, most)); }
 

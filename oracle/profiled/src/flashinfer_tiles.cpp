@@ -9,7 +9,6 @@ namespace {
 constexpr double kPage = 16;          ///< tokens
 constexpr double kLeastChunk = 128;   ///< tokens that are split off
 constexpr double kPlaces = 2;         ///< tiles a multiprocessor that the plan counts on
-constexpr double kGraphTokens = 512;  ///< captured where no chunk is with them: the kernel that merges always runs
 
 /// FlashInfer 0.6 as vLLM calls it on a Hopper GPU (include/flashinfer/attention/scheduler.cuh): decodes by its tensor
 /// core kernels, whose plan cuts contexts into chunks as long as must be for all to run at once; prompts by its Hopper
@@ -79,14 +78,15 @@ class FlashInferTiles final : public DealtKernel {
     };
     const TileDealer::Round round{
         .rounds = kv_heads_, .few = tiles(l.decodes, l.attended), .many = tiles(l.long_decodes, l.long_attended)};
-    const bool is_captured = !(l.chunks > 0) && sequences <= kGraphTokens;
+    // In a captured graph the kernel that merges always runs.
+    const bool is_captured = !(l.chunks > 0) && sequences <= FlashTiles::kGraphTokens;
     const bool is_merged = is_captured || chunks > sequences + 0.5;
     Terms out{};
     out[kLaunch] = 1;
     out[kEnd] = dealer.end(round);
     out[kTiles] = round.tiles() * kv_heads_ * each_;
     out[kRows] = sequences * heads_ * each_;
-    out[kRead] = (l.decodes * l.attended + l.long_decodes * l.long_attended) * kv_heads_ / decode_keys_ * each_;
+    out[kRead] = read(l, decode_keys_);
     out[kAnother] = is_merged ? 1 : 0;
     if (is_merged) out[kCombine] = chunks * heads_ * each_;
     return out;

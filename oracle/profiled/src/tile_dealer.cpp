@@ -1,8 +1,9 @@
 #include "oracle_profiled/tile_dealer.hpp"
 
+#include "oracle_profiled/rounding.hpp"
+
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 
 namespace dooly::oracle {
 namespace {
@@ -11,12 +12,6 @@ constexpr double kAboutAsLong = 0.9;  // tiles that end with the longest
 constexpr double kMuchShorter = 0.3;  // tiles that never end last
 /// Squared coefficient of variation of the tiles' blocks from which they no longer end in whole waves.
 constexpr double kApart = 0.25;
-
-double down(double x) { return static_cast<double>(static_cast<std::int64_t>(x)); }  // not negative
-double up(double x) {
-  const double whole = down(x);
-  return whole < x ? whole + 1 : whole;
-}
 
 }  // namespace
 

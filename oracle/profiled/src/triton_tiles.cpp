@@ -50,10 +50,6 @@ class TritonTiles final : public DealtKernel {
   }
 
  private:
-  double read(const Launch& l, double keys) const {
-    return (l.decodes * seen(l.attended) + l.long_decodes * seen(l.long_attended)) * kv_heads_ / keys * each_;
-  }
-
   Terms whole(const Launch& l, const TileDealer& dealer) const {
     const bool has_chunks = l.chunks > 0;
     const double sequences = l.decodes + l.long_decodes + l.chunks;

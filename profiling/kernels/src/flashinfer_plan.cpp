@@ -17,7 +17,6 @@ namespace {
 
 constexpr std::int64_t kSpaceBytes = 1 << 20;  ///< of one plan; the engine reserves 8 MB for all
 constexpr std::size_t kWords = 256;
-constexpr std::int64_t kGraphTokens = 512;  ///< decode batches up to it run in captured graphs
 constexpr std::int64_t kMark = 0x64666970;
 
 /// What a wrapped plan's tensor holds.

@@ -18,7 +18,6 @@ using c10::IValue;
 // vLLM captures CUDA graphs up to so many tokens; for batches within it fixes the greatest number of splits, as the
 // buffers of a captured graph must hold them. Beyond, the kernel chooses. (vllm/config/attention.py and
 // v1/attention/backends/flash_attn.py of 0.26)
-constexpr std::int64_t kGraphTokens = 512;
 constexpr std::int64_t kGraphSplits = 32;
 
 std::int64_t splits(std::int64_t tokens) { return tokens <= kGraphTokens ? kGraphSplits : 0; }

@@ -14,7 +14,6 @@ namespace {
 
 constexpr std::uint64_t kSeed = 5;
 constexpr std::uint64_t kBlockTableWidth = 16;  // engines keep wide tables; a multiple of this keeps rows aligned
-constexpr std::uint64_t kGraphTokens = 512;     // decodes of a step that vLLM runs as one captured graph
 
 /// Keys and values of a paged cache, as vLLM 0.26 lays them out: [blocks, block size, KV heads, keys then values].
 struct PagedCache {
@@ -72,7 +71,7 @@ AttentionMetadata place(const AttentionBatch& batch, std::uint64_t block_size, c
 /// The longest sequence that the kernel is told of. A captured graph serves all lengths, so there it is the longest
 /// that the model allows: beyond a window, if it has one, and the kernel of windows runs though contexts be short.
 std::uint64_t told_longest(const AttentionBatch& batch, const AttentionShape& shape) {
-  const bool is_captured = batch.max_query == 1 && batch.tokens <= kGraphTokens;
+  const bool is_captured = batch.max_query == 1 && batch.tokens <= static_cast<std::uint64_t>(kGraphTokens);
   const std::uint64_t beyond = shape.window > 0 ? static_cast<std::uint64_t>(shape.window) + 1 : 0;
   return is_captured ? std::max(batch.max_sequence, beyond) : batch.max_sequence;
 }

@@ -28,7 +28,7 @@ class BlockPool {
 
   /// Takes blocks from the head of the queue, appending them; returns how many lost a key.
   /// `is_full`: for layers that attend to everything; what is shared is counted of these.
-  std::uint32_t take(std::uint32_t count, std::vector<std::uint32_t>& into, bool is_full = true);
+  std::uint32_t take(std::uint32_t count, std::vector<std::uint32_t>& into, bool is_full);
   void reference(std::uint32_t block);  ///< a hit: leaves the free queue if it is in it
   /// Drops one reference of each; those that become free go to the queue in the engine's order: without a key to the
   /// head, keyed to the tail, both in the order given. Placeholders are passed over.

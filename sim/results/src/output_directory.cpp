@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include <system_error>
 #include <utility>
 
+#include "files/whole_file.hpp"
 #include "results/errors.hpp"
 #include "results/file_sink.hpp"
 
@@ -52,14 +52,6 @@ bool create(const fs::path& directory) {
   return true;
 }
 
-/// Whether `file` still is what its name leads to: another run may have removed it after we opened it.
-bool is_current(int file, const fs::path& name) {
-  struct stat opened {
-  }, named{};
-  return ::fstat(file, &opened) == 0 && ::stat(name.c_str(), &named) == 0 && opened.st_ino == named.st_ino &&
-         opened.st_dev == named.st_dev;
-}
-
 }  // namespace
 
 OutputDirectory OutputDirectory::claim(const fs::path& directory, bool force) {
@@ -88,7 +80,7 @@ void OutputDirectory::lock() {
       ::close(std::exchange(lock_, -1));
       refuse(path_, error == EWOULDBLOCK ? "another run is writing there" : "cannot lock: " + system_text(error));
     }
-    if (is_current(lock_, name)) return;
+    if (files::is_still_there(lock_, name)) return;
     ::close(std::exchange(lock_, -1));
   }
 }

@@ -3,6 +3,7 @@
 #include "oracle/gpu.hpp"
 #include "oracle/operator_key.hpp"
 #include "oracle_profiled/flash_tiles.hpp"
+#include "oracle_profiled/rounding.hpp"
 #include "oracle_profiled/tile_dealer.hpp"
 
 #include <array>
@@ -12,12 +13,6 @@
 #include <vector>
 
 namespace dooly::oracle {
-
-/// Rounded up; x is not negative.
-inline double up(double x) {
-  const auto down = static_cast<double>(static_cast<std::int64_t>(x));
-  return down < x ? down + 1 : down;
-}
 
 /// Blocks that so many tokens fill; of the last, which is begun, half is paid.
 inline double whole_blocks(double tokens, double block) { return up(tokens / block); }
@@ -71,6 +66,10 @@ class DealtKernel {
   DealtKernel(const OperatorKey& key, const Gpu& gpu);
   double seen(double tokens, double more = 0) const {
     return window_ > 0 && tokens > window_ + more ? window_ + more : tokens;
+  }
+  /// Blocks of so many keys that decodes read, a multiprocessor.
+  double read(const Launch& l, double keys) const {
+    return (l.decodes * seen(l.attended) + l.long_decodes * seen(l.long_attended)) * kv_heads_ / keys * each_;
   }
   /// Tiles of `rows` query tokens in blocks of so many keys.
   TileDealer::Stairs stairs_of(const Launch& launch, double rows, double keys) const;

@@ -12,6 +12,9 @@
 
 namespace dooly::profiling {
 
+/// Decodes of a step that vLLM runs as one captured CUDA graph, at most.
+inline constexpr std::int64_t kGraphTokens = 512;
+
 /// Where the tokens of one step lie in the paged KV cache, for one group of layers. Tensors are on the model's device.
 struct AttentionMetadata {
   at::Tensor query_start;       ///< int32 [requests + 1]: first token of each request in the batch
