@@ -102,7 +102,7 @@ TEST_F(SharedDecodes, SaveOfReadingAndNotOfTheStart) {
 
 TEST_F(SharedDecodes, AWalkIsEqualToItsSteps) {
   BatchShape shape = groups_of(4, 500);
-  AttentionModel::Walk walk(*model, shape);
+  AttentionModel::Walk walk = model->walk_from(shape);
   for (int step = 0; step < 40; ++step) {
     EXPECT_EQ(walk.seconds(shape), model->decode_seconds(shape)) << step;
     shape.decode_context_squares += 2 * shape.decode_context + shape.decodes;

@@ -205,7 +205,8 @@ void AttentionModel::fit_mixed(const std::vector<Sample>& samples) {
     const PrefillSurface::Batch batch = prefill_.batch_of(number(s, kPrefills), number(s, kQuery), number(s, kContext));
     const double tokens = only_context(s) + 1;
     const DecodeMean mean{n, attended, 0, place_of(tokens, attended), tokens, tokens, 0};
-    points.push_back(mixed_point(batch, mean, prefill_.at(batch).seconds, decode_.seconds(n, mean.place)));
+    points.push_back(
+        mixed_point(batch, mean, launch_of(mean), prefill_.at(batch).seconds, decode_.seconds(n, mean.place)));
     points.back().seconds = s.median_s;
   }
   if (work_.dealt && work_.dealt->is_mixed_in_one()) add_of_same_kernel(samples, points.size() < kFewMixed, uneven);
@@ -216,12 +217,17 @@ void AttentionModel::fit_uneven(const std::vector<Sample>& samples) {
   uneven_.fit_kernel(work_, TileFit::Part::kRagged, decode_launches(samples, true), decode_launches(samples, false));
 }
 
+FlashTiles::Launch AttentionModel::launch_of(const DecodeMean& mean) {
+  if (mean.longest > mean.mean) return TwoLengths(mean).launch();
+  return {.decodes = mean.decodes, .attended = mean.mean};
+}
+
+/// `decodes`: those of `mean`.
 MixedSurface::Point AttentionModel::mixed_point(const PrefillSurface::Batch& batch, const DecodeMean& mean,
-                                                double prefill_s, double decode_s) const {
+                                                const FlashTiles::Launch& decodes, double prefill_s, double decode_s) {
   MixedSurface::Point point;
   point.where = {batch.query_sum, batch.context, mean.decodes, mean.attended};
-  point.launch = mean.longest > mean.mean ? launch_of(two_lengths(mean))
-                                          : FlashTiles::Launch{.decodes = mean.decodes, .attended = mean.mean};
+  point.launch = decodes;
   point.launch.chunks = batch.chunks;
   point.launch.query = batch.query;
   point.launch.context = batch.context;
@@ -252,23 +258,13 @@ void AttentionModel::fit_skew(const std::vector<Sample>& samples, std::uint32_t 
       const PrefillSurface::Batch batch =
           prefill_.batch_of(number(s, kPrefills), number(s, kQuery), number(s, kContext));
       const DecodeMean decodes{n, attended, 0, place_of(mean + 1, attended), mean + 1, 0, 0};
-      const double even = mixed_.seconds(mixed_point(batch, decodes, prefill_.at(batch).seconds, decode));
+      const double even =
+          mixed_.seconds(mixed_point(batch, decodes, launch_of(decodes), prefill_.at(batch).seconds, decode));
       beside.push_back({n, cv, (s.median_s - even) / decode});
     }
   }
   skew_.fit(alone, max_decodes);
   mixed_skew_.fit(beside, max_decodes);
-}
-
-/// Of whole numbers, n Σc² − (Σc)², so that it does not change by a bit when all contexts grow alike.
-double AttentionModel::context_deviation(const BatchShape& shape) {
-  __extension__ using Wide = unsigned __int128;
-  const Wide squares = static_cast<Wide>(shape.decode_context_squares) * shape.decodes;
-  const Wide square = static_cast<Wide>(shape.decode_context) * shape.decode_context;
-  if (squares <= square) return 0;
-  const Wide over = squares - square;
-  const auto low = static_cast<std::uint64_t>(over);
-  return std::sqrt(over == low ? static_cast<double>(low) : static_cast<double>(over)) / shape.decodes;
 }
 
 /// For windows Scarf's bound, as in decode_attended(): exact if all contexts are equal.
@@ -282,9 +278,15 @@ double AttentionModel::attended_mean(const BatchShape& shape) const {
 PrefillSurface::Batch AttentionModel::prefill_batch(const BatchShape& shape, const ChunkSums& chunks) const {
   PrefillSurface::Batch batch;
   batch.query_sum = chunks.query;
-  batch.query = chunks.query_squares / chunks.query;
-  batch.chunks = chunks.query / batch.query;
-  batch.context = chunks.query_context / chunks.query;
+  if (shape.prefills.size() == 1) {  // what the quotients come to
+    batch.query = chunks.query;
+    batch.chunks = 1;
+    batch.context = shape.prefills.front().context;
+  } else {
+    batch.query = chunks.query_squares / chunks.query;
+    batch.chunks = chunks.query / batch.query;
+    batch.context = chunks.query_context / chunks.query;
+  }
   if (work_.kind == AttentionKind::kFull) {
     batch.pair_sum = chunks.query_context + (chunks.query_squares + chunks.query) / 2;
     batch.longest_kv = chunks.longest;
@@ -333,17 +335,14 @@ double AttentionModel::prefill_slowdown(const PrefillSurface::Batch& batch) cons
 /// Decodes beside chunks where one launch is fitted by its tiles: its parts are asked only for the clock, so the
 /// decodes alone and what is left do for them. False where the samples do not reach: the parts say how far off that is.
 bool AttentionModel::at_by_tiles(const BatchShape& shape, const PrefillSurface::Batch& batch, Result& result) const {
-  const DecodeMean mean = mean_of(shape);
-  if (!(mean.longest > 0)) return false;
-  const double even = decode_.seconds(mean.decodes, mean.place);
-  const MixedSurface::Point point = mixed_point(batch, mean, 0, even);
+  if (shape.decode_longest == 0) return false;
+  Walk& decodes = steady(shape);
+  const double alone = decodes.alone(shape);
+  const DecodeMean mean = decodes.mean(shape);
+  const MixedSurface::Point point =
+      mixed_point(batch, mean, decodes.counts_lengths_ ? decodes.launch_ : launch_of(mean), 0, decodes.even_);
   if (!mixed_.covers(point.where)) return false;
   result.seconds = mixed_.seconds(point);
-  double alone = even * skew_factor(mean);
-  if (counts_lengths(mean)) {
-    const FlashTiles::Launch& both = point.launch;
-    alone = blended(even, uneven_.seconds({both.decodes, both.attended, both.long_decodes, both.long_attended}), mean);
-  }
   result.decode_seconds = std::min(alone, result.seconds);
   result.clock_seconds = (result.seconds - result.decode_seconds) * prefill_slowdown(batch) +
                          result.decode_seconds * decode_slowdown(mean);
@@ -385,7 +384,7 @@ AttentionModel::Result AttentionModel::as_if_alone(const BatchShape& batch_shape
   const DecodeMean mean = mean_of(shape);
   const double even = decode_.seconds(mean.decodes, mean.place);
   const SkewCurve& skew = mixed_skew_.empty() ? skew_ : mixed_skew_;
-  const MixedSurface::Point point = mixed_point(batch, mean, prefill.seconds, even);
+  const MixedSurface::Point point = mixed_point(batch, mean, launch_of(mean), prefill.seconds, even);
   result.seconds = mixed_.seconds(point);
   const bool is_in_tiles = mixed_.follows_tiles() && mean.longest > 0;
   if (!is_in_tiles) result.seconds += even * mean.cv * skew.slope(mean.decodes);

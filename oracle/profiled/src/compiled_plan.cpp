@@ -118,19 +118,21 @@ CompiledPlan::Row CompiledPlan::sum_rows(const BatchShape& shape) const {
 
 /// Shares of a decode step change slowly with the context. They are those at the middle of an interval of mean
 /// contexts, so that all steps of a run have the same. What sequences share is not in them.
-const CompiledPlan::DecodeShares& CompiledPlan::decode_shares(const BatchShape& shape) const {
+inline const CompiledPlan::DecodeShares& CompiledPlan::decode_shares(const BatchShape& shape) const {
+  DecodeShares* two = &shares_[2 * std::min<std::size_t>(shape.decodes, shares_.size() / 2 - 1)];
+  if (two[0].holds(shape)) return two[0];
+  return two[1].holds(shape) ? two[1] : renew(two, shape);
+}
+
+const CompiledPlan::DecodeShares& CompiledPlan::renew(DecodeShares* two, const BatchShape& shape) const {
   const std::uint64_t mean = shape.decode_context / shape.decodes;
   const std::uint64_t width = std::max<std::uint64_t>(256, std::bit_floor(mean) / 4), start = mean & ~(width - 1);
-  const std::size_t place = 2 * std::min<std::size_t>(shape.decodes, shares_.size() / 2 - 1);
-  DecodeShares& out = shares_[place + ((start & width) != 0 ? 1 : 0)];  // means swing about the end of an interval
-  if (out.decodes == shape.decodes && out.logits_rows == shape.logits_rows && out.interval_start == start &&
-      out.interval_end == start + width)
-    return out;
+  DecodeShares& out = two[(start & width) != 0 ? 1 : 0];  // means swing about the end of an interval
   out = {};
   out.decodes = shape.decodes;
   out.logits_rows = shape.logits_rows;
-  out.interval_start = start;
-  out.interval_end = start + width;
+  out.from = start * shape.decodes;
+  out.until = (start + width) * shape.decodes;
   BatchShape middle;
   middle.decodes = shape.decodes;
   middle.logits_rows = shape.logits_rows;
@@ -222,19 +224,14 @@ bool CompiledPlan::decode_run(const BatchShape& first, double gaps_s, std::span<
   run.stated_error = shares.stated_error;
   run.compute_share = shares.compute_share;
   run.per_sustained_s = shares.clock;
-  const std::uint64_t left = shares.interval_end - first.decode_context / n;
-  run.steps = static_cast<std::uint32_t>(std::min<std::uint64_t>(device_s.size(), left));
+  const std::uint64_t left = shares.until - first.decode_context;  // n fewer with each step
+  run.steps = static_cast<std::uint32_t>(
+      left >= device_s.size() * n ? device_s.size() : std::min<std::uint64_t>(device_s.size(), (left + n - 1) / n));
   const std::span<double> steps = device_s.first(run.steps);
   std::fill(steps.begin(), steps.end(), 0.0);
   for (const AttentionOperatorModel& op : attention_) {
-    AttentionModel::Walk walk(op.model, first);
-    BatchShape shape = first;
-    for (double& attention : steps) {
-      attention += op.count * walk.seconds(shape);
-      shape.decode_context_squares += 2 * shape.decode_context + n;
-      shape.decode_context += n;
-      if (shape.decode_longest > 0) ++shape.decode_longest;
-    }
+    AttentionModel::Walk walk = op.model.walk_from(first);
+    walk.add_to(steps, op.count, first);
   }
   for (double& seconds : steps) seconds = DeviceTime{shares.token_ops, seconds, shares.collective, 0, gaps_s}.total();
   return true;

@@ -107,7 +107,7 @@ void FlashTiles::split(Plan& plan, double share) {
 }
 
 // Inlined by force: a plan and its terms stay in registers, and a launch without chunks costs half.
-template <bool kHasChunks>
+template <bool kHasChunks, bool kHasWindow>
 [[gnu::always_inline]] inline FlashTiles::Plan FlashTiles::plan(const Launch& l) const {
   const bool has_long = l.long_decodes > 0;
   const double kv = kHasChunks ? l.query + l.context : 0, query = kHasChunks ? l.query : 1;
@@ -115,7 +115,7 @@ template <bool kHasChunks>
   const double sequences = l.decodes + l.long_decodes + (kHasChunks ? l.chunks : 0);
   const double tokens = kHasChunks ? l.decodes + l.long_decodes + l.chunks * l.query : sequences;
   Plan plan;
-  plan.is_windowed = kHasChunks ? window_ > 0 && longest > window_ : is_windowed(l);
+  if (kHasWindow) plan.is_windowed = kHasChunks ? longest > window_ : is_windowed(l);
   if (query * group_ > kSmallRows || plan.is_windowed) plan.tile_rows = kRows;
   plan.most_splits = tokens <= kGraphTokens ? kGraphSplits : most_splits(query, longest, plan.is_windowed);
   plan.few.blocks = blocks_of(l.attended);
@@ -128,7 +128,7 @@ template <bool kHasChunks>
     const double share = planned * kSplitMargin * kv_heads_ / multiprocessors_;
     if (std::max(std::max(plan.few.blocks, plan.many.blocks), plan.chunk.blocks) > share) split(plan, share);
   }
-  if (plan.is_windowed) {  // the shares count what a window hides, the tiles pass it over
+  if (kHasWindow && plan.is_windowed) {  // the shares count what a window hides, the tiles pass it over
     const double most = blocks_of(window_) + 1;
     plan.few.blocks = std::min(plan.few.blocks, most);
     plan.many.blocks = std::min(plan.many.blocks, most);
@@ -189,9 +189,9 @@ inline double FlashTiles::before_last_long(const Plan& plan) const {
   return (plan.few_tiles * plan.few_longest + others * plan.many_longest) * per_multiprocessor_;
 }
 
-template <bool kHasChunks>
+template <bool kHasChunks, bool kHasWindow>
 [[gnu::always_inline]] inline FlashTiles::Terms FlashTiles::terms_of(const Launch& l) const {
-  const Plan plan = this->plan<kHasChunks>(l);
+  const Plan plan = this->plan<kHasChunks, kHasWindow>(l);
   const bool has_long = l.long_decodes > 0;
   const auto combined = [](double rows, const Cut& cut) { return cut.splits > 1 ? rows * cut.splits : 0; };
   Terms out{};
@@ -203,7 +203,7 @@ template <bool kHasChunks>
   out[kDecodeRead] = decode_read(l);
   double combined_rows = combined(l.decodes, plan.few) + combined(l.long_decodes, plan.many);
   if (kHasChunks) {
-    const double kv = l.query + l.context, seen = window_ > 0 ? std::min(kv, window_ + l.query) : kv;
+    const double kv = l.query + l.context, seen = kHasWindow ? std::min(kv, window_ + l.query) : kv;
     out[kChunkRead] = l.chunks * seen * kv_heads_ * (per_multiprocessor_ / kBlockTokens);
     out[kSchedule] = chunks_end(plan);
     combined_rows += combined(l.chunks * l.query, plan.chunk);
@@ -217,7 +217,7 @@ template <bool kHasChunks>
   out[kSplits] = plan.few.splits > 1 || plan.many.splits > 1 || plan.chunk.splits > 1 ? 1 : 0;
   out[kCombine] = combined_rows * heads_ * per_multiprocessor_;
   out[kLongest] = plan.many_longest;
-  if (!plan.is_windowed) return out;
+  if (!kHasWindow || !plan.is_windowed) return out;
   out[kWindow] = 1;
   out[kWindowBlocks] = out[kSchedule];
   if (!kHasChunks) {  // tiles of many rows, which compute all of them: memory does not bind
@@ -229,17 +229,20 @@ template <bool kHasChunks>
 }
 
 FlashTiles::Terms FlashTiles::terms(const Launch& l) const {
-  return l.chunks > 0 ? terms_of<true>(l) : terms_of<false>(l);
+  if (window_ > 0) return l.chunks > 0 ? terms_of<true, true>(l) : terms_of<false, true>(l);
+  return l.chunks > 0 ? terms_of<true, false>(l) : terms_of<false, false>(l);
 }
 
 double FlashTiles::sum_but_read(const Launch& l, const Terms& weights) const {
   static_assert(kTerms == 14 && kDecodeRead == 5);
-  const auto weighed = [&](const Terms& terms) {  // in sums that do not wait for each other
+  const auto weighed = [&](const Terms& terms)
+      __attribute__((always_inline)) {  // in sums that do not wait for each other
     const auto at = [&](std::size_t i) { return weights[i] * terms[i]; };
     return ((at(0) + at(1)) + (at(2) + at(3)) + (at(4) + at(6))) +
            ((at(7) + at(8)) + (at(9) + at(10)) + (at(11) + at(12) + at(13)));
   };
-  return l.chunks > 0 ? weighed(terms_of<true>(l)) : weighed(terms_of<false>(l));
+  if (window_ > 0) return l.chunks > 0 ? weighed(terms_of<true, true>(l)) : weighed(terms_of<false, true>(l));
+  return l.chunks > 0 ? weighed(terms_of<true, false>(l)) : weighed(terms_of<false, false>(l));
 }
 
 }  // namespace dooly::oracle

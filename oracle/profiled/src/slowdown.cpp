@@ -40,43 +40,35 @@ double RowSlowdown::factor(const RowWork& work, double rows) const {
   return below.ratio + (above->ratio - below.ratio) * part;
 }
 
-AttentionSlowdown::AttentionSlowdown(const std::vector<Point>& points) {
-  for (const Point& p : points) {
-    const std::size_t k = count_++ % 4;
-    if (k == 0) fours_.emplace_back();
-    Four& four = fours_.back();
-    four.u[k] = std::log2(1 + p.u);
-    four.v[k] = std::log2(1 + p.v);
-    four.ratio[k] = held(p.ratio);
-  }
+/// 1 + x of a node.
+double AttentionSlowdown::coordinate(std::size_t node) {
+  return std::bit_cast<double>(std::bit_cast<std::uint64_t>(1.0) + (std::uint64_t{node} << (52 - kBits)));
 }
 
-/// Four points at a time, in two lanes: a / b + c / d = (a d + c b) / (b d) saves divisions.
-double AttentionSlowdown::factor(double u, double v) const {
+AttentionSlowdown::AttentionSlowdown(const std::vector<Point>& points) : count_(points.size()) {
   constexpr double kSame = 1e-12;
-  const double at_u = std::log2(1 + u), at_v = std::log2(1 + v);
-  double sum[2] = {0, 0}, weights[2] = {0, 0};
-  for (const Four& four : fours_) {
-    double square[4];
-    for (int k = 0; k < 4; ++k) {
-      const double du = four.u[k] - at_u, dv = four.v[k] - at_v;
-      square[k] = du * du + dv * dv;
-    }
-    const bool is_at_one = (square[0] < kSame) | (square[1] < kSame) | (square[2] < kSame) | (square[3] < kSame);
-    if (is_at_one) return four.ratio[std::min_element(square, square + 4) - square];
-    for (int k = 0; k < 2; ++k) {
-      const double near = square[k], far = square[k + 2], over = 1 / (near * far);
-      sum[k] += (four.ratio[k] * far + four.ratio[k + 2] * near) * over;
-      weights[k] += (near + far) * over;
+  if (points.empty()) return;
+  std::vector<Point> logs;
+  double sum = 0;
+  for (const Point& p : points) {
+    logs.push_back({std::log2(1 + p.u), std::log2(1 + p.v), held(p.ratio)});
+    sum += logs.back().ratio;
+  }
+  mean_ = sum / static_cast<double>(points.size());
+  std::vector<double> at_v;
+  for (std::size_t j = 0; j <= kColumns; ++j) at_v.push_back(std::log2(coordinate(j)));
+  for (std::size_t i = 0; i <= kRows; ++i) {
+    const double u = std::log2(coordinate(i));
+    for (const double v : at_v) {
+      double ratios = 0, weights = 0;
+      for (const Point& p : logs) {
+        const double weight = 1 / ((p.u - u) * (p.u - u) + (p.v - v) * (p.v - v) + kSame);
+        ratios += weight * p.ratio;
+        weights += weight;
+      }
+      table_.push_back(static_cast<float>(ratios / weights));
     }
   }
-  return count_ > 0 ? (sum[0] + sum[1]) / (weights[0] + weights[1]) : 1;
-}
-
-double AttentionSlowdown::mean() const {
-  double sum = 0;
-  for (std::size_t i = 0; i < count_; ++i) sum += fours_[i / 4].ratio[i % 4];
-  return count_ == 0 ? 1 : sum / static_cast<double>(count_);
 }
 
 std::map<SamplePoint, double> sustained_over_cool(const std::vector<Sample>& samples) {

@@ -167,7 +167,7 @@ void Replica::launch(Batch& batch) {
   batch.update_s = cost.host.update;
   batch.delivery_s = cost.host.delivery;
   batch.device_s = empty ? 0 : cost.device.total();
-  advance_clock_regime(times.ready_s - std::max(device_end_s_, batch.start_s), batch.device_s, cost.compute_share);
+  advance_clock_regime(std::max(device_end_s_, batch.start_s), times.ready_s, batch.device_s, cost.compute_share);
   host_s_ = times.launched_s;
   device_end_s_ = times.ready_s;
   account_blocks(batch.start_s);
@@ -176,8 +176,10 @@ void Replica::launch(Batch& batch) {
   if (listener_ != nullptr) batch.cost = cost;
 }
 
-void Replica::advance_clock_regime(double elapsed_s, double busy_s, double compute_share) {
-  replica::advance_clock_regime(device_, clock_model_, elapsed_s - busy_s, busy_s, compute_share);
+/// The device computes `busy_s` of the time from `since_s` to `end_s`. Where one step follows on the other without a
+/// pause the two are equal to the bit.
+inline void Replica::advance_clock_regime(double since_s, double end_s, double busy_s, double compute_share) {
+  replica::advance_clock_regime(device_, clock_model_, end_s - (since_s + busy_s), busy_s, compute_share);
 }
 
 void Replica::read_result() {
@@ -346,7 +348,7 @@ void Replica::plan_run_warming(std::uint32_t steps, double stop_s) {
     const double before_s = std::max(device_end_s, turn_s);
     device_end_s = host.later(std::max(device_end_s + kernels, (begin + host.launch_lead) + kernels), host_s);
     client_s = std::max(client_s, turn_s + oldest.delivery_s);
-    advance_clock_regime(device_end_s - before_s, kernels, ahead_run_.compute_share);
+    advance_clock_regime(before_s, device_end_s, kernels, ahead_run_.compute_share);
     ahead_[made] = {turn_s, host_s, device_end_s, client_s};
     ahead_sustained_[made] = device_.sustained;
     const PendingResult result{device_end_s, host.update, host.delivery, kernels};
@@ -370,7 +372,7 @@ void Replica::plan_step_by_step(std::uint32_t steps, double stop_s) {
     const LaunchTimes times = launch_times(turn_s, device_end_s, cost, false);
     const PendingResult result{times.ready_s, cost.host.update, cost.host.delivery, cost.device.total()};
     client_s = std::max(client_s, turn_s + oldest.delivery_s);
-    advance_clock_regime(times.ready_s - std::max(device_end_s, turn_s), result.device_s, cost.compute_share);
+    advance_clock_regime(std::max(device_end_s, turn_s), times.ready_s, result.device_s, cost.compute_share);
     ahead_.push_back({turn_s, times.launched_s, times.ready_s, client_s});
     ahead_costs_.push_back({cost});
     ahead_sustained_.push_back(device_.sustained);

@@ -7,6 +7,7 @@
 #include "oracle/sample.hpp"
 #include "oracle_profiled/answer.hpp"
 #include "oracle_profiled/attention_roofline.hpp"
+#include "oracle_profiled/decode_lengths.hpp"
 #include "oracle_profiled/decode_surface.hpp"
 #include "oracle_profiled/mixed_surface.hpp"
 #include "oracle_profiled/prefill_surface.hpp"
@@ -15,6 +16,8 @@
 #include "oracle_profiled/slowdown.hpp"
 #include "oracle_profiled/tile_fit.hpp"
 
+#include <optional>
+#include <span>
 #include <vector>
 
 namespace dooly::oracle {
@@ -75,66 +78,121 @@ class AttentionModel {
   }
   /// A batch of decodes alone, seconds() of at(): the simulator's innermost question.
   double decode_seconds(const BatchShape& shape) const {
-    const double alone = decode_seconds_alone(shape);
+    const double alone = steady(shape).alone(shape);
     return shape.shared_tokens > 0 ? alone - saved_seconds(shared_.reach(shape), shape, alone) : alone;
   }
 
- private:
-  /// The batch's decodes as so many equal ones, and how unequal they are.
-  struct DecodeMean {
-    double decodes, attended;
-    double cv;         ///< coefficient of variation
-    double place;      ///< on the decode surface
-    double mean;       ///< tokens with the token itself, hidden by a window or not
-    double longest;    ///< the same of the longest; 0: not told
-    double deviation;  ///< standard deviation
-  };
-  /// Two lengths that stand for unequal contexts, in whole tokens: steps that grow by a token each share most of them.
-  struct TwoLengths {
-    double decodes = 0, mean = 0, deviation = 0, beyond = 0;  ///< `beyond` the mean is the longest
-  };
-
- public:
-  /// decode_seconds() of one step after the other, the contexts growing by a token each; bit-equal.
+  /// decode_seconds() of one step after the other, the contexts growing by a token each; bit-equal. What the steps have
+  /// in common is counted once.
   class Walk {
    public:
-    Walk(const AttentionModel& model, const BatchShape& first)
-        : Walk(model, model.mean_of(first), model.shared_.reach(first)) {}
+    /// As if no block were another's too.
+    Walk(const AttentionModel& model, const BatchShape& first) : Walk(model, first, model.mean_of(first)) {}
     double seconds(const BatchShape& shape) {
-      const double alone = seconds_alone(shape);
+      const double alone = this->alone(shape);
       return reach_ > 0 ? alone - model_->saved_seconds(reach_, shape, alone) : alone;
+    }
+    /// Adds `count` times seconds() of as many steps, the first of them `shape`.
+    void add_to(std::span<double> steps, double count, BatchShape shape) {
+      if (place_is_mean_ && !(reach_ > 0)) {
+        std::uint64_t step = steps_to(shape);
+        for (double& seconds : steps) {
+          const double mean = first_mean_.after(step++);
+          seconds += count * alone(mean, mean);
+        }
+        return;
+      }
+      for (double& seconds : steps) {
+        seconds += count * this->seconds(shape);
+        shape.decode_context_squares += 2 * shape.decode_context + decodes_;
+        shape.decode_context += decodes_;
+        if (shape.decode_longest > 0) ++shape.decode_longest;
+      }
     }
 
    private:
-    double seconds_alone(const BatchShape& shape) {
-      const DecodeMean mean = model_->mean_of(shape, deviation_);
-      if (!counts_lengths_) return walk_.seconds(mean.place) * model_->skew_factor(mean);
-      if (const double whole = whole_mean(mean.mean); whole != lengths_.mean) {
-        lengths_.mean = whole;
-        const FlashTiles::Launch launch = launch_of(lengths_);
-        apart_ = launch.long_decodes > 0 ? apart_walk_.seconds(launch) : model_->uneven_.seconds(launch);
-      }
-      return mean.cv >= kApart ? apart_ : blended(walk_.seconds(mean.place), apart_, mean);
-    }
-    Walk(const AttentionModel& model, const DecodeMean& mean, double reach)
+    friend class AttentionModel;
+    Walk(const AttentionModel& model, const BatchShape& first, const DecodeMean& mean)
         : model_(&model),
-          reach_(reach),
-          walk_(model.decode_, mean.decodes, mean.place),
-          apart_walk_(model.uneven_),
+          decodes_(first.decodes),
+          longest_(first.decode_longest),
+          first_longest_(first.decode_longest),
+          first_context_(first.decode_context),
+          first_squares_(first.decode_context_squares),
+          first_mean_(first),
           deviation_(mean.deviation),
+          skew_slope_(model.skew_.slope(mean.decodes)),
+          place_is_mean_(model.work_.kind == AttentionKind::kFull),
           counts_lengths_(model.counts_lengths(mean)),
-          lengths_(two_lengths(mean)) {
+          even_walk_(model.decode_, mean.decodes, mean.place),
+          apart_walk_(model.uneven_) {
+      if (!counts_lengths_) return;
+      lengths_ = TwoLengths(mean);
+      launch_ = lengths_.launch();
+      shorter_ = lengths_.shorter();
       lengths_.mean = 0;
     }
+    /// Whether these are the decodes of the first step, no shorter than when they were last asked for.
+    bool goes_on(const BatchShape& shape) const {
+      const std::uint64_t steps = std::uint64_t{shape.decode_longest} - first_longest_, n = shape.decodes;
+      const std::uint64_t context = first_context_ + steps * n;
+      return n == decodes_ && longest_ > 0 && shape.decode_longest >= longest_ && shape.decode_context == context &&
+             shape.decode_context_squares == first_squares_ + steps * (first_context_ + context);
+    }
+    std::uint64_t steps_to(const BatchShape& shape) const {
+      return longest_ > 0 ? shape.decode_longest - first_longest_ : (shape.decode_context - first_context_) / decodes_;
+    }
+    /// As if no block were another's too.
+    [[gnu::always_inline]] double alone(const BatchShape& shape) {
+      const double mean = first_mean_.after(steps_to(shape));
+      longest_ = shape.decode_longest;
+      return place_is_mean_ ? alone(mean, mean) : alone(mean, model_->mean_of(shape, deviation_).place);
+    }
+    [[gnu::always_inline]] double alone(double mean, double place) {
+      mean_ = mean;
+      even_ = even_walk_.seconds(place);
+      const double cv = deviation_ / mean;
+      if (!counts_lengths_) return even_ * (1 + cv * skew_slope_);
+      if (const double step = TwoLengths::step_of(mean); step != lengths_.mean) count_lengths(step);
+      return TwoLengths::blended(even_, apart_, cv);
+    }
+    /// lengths_.launch() at another mean: both lengths move with it.
+    [[gnu::noinline]] void count_lengths(double mean) {
+      lengths_.mean = mean;
+      const bool are_two = launch_.long_decodes > 0;
+      launch_.attended = are_two ? std::max(1.0, mean - shorter_) : mean;
+      launch_.long_attended = are_two ? mean + lengths_.beyond : 0;
+      apart_ = are_two ? apart_walk_.seconds(launch_) : model_->uneven_.seconds(launch_);
+    }
+    /// mean_of() the step last asked for.
+    DecodeMean mean(const BatchShape& shape) const {
+      if (!place_is_mean_) return model_->mean_of(shape, deviation_);
+      return {static_cast<double>(decodes_), mean_, deviation_ / mean_, mean_, mean_, longest_ + 1.0, deviation_};
+    }
+
     const AttentionModel* model_;
-    double reach_;  ///< of shared blocks
-    DecodeSurface::Walk walk_;
-    TileFit::Walk apart_walk_;
+    std::uint32_t decodes_;
+    std::uint32_t longest_;  ///< of the step last asked for
+    std::uint32_t first_longest_;
+    std::uint64_t first_context_, first_squares_;
+    MeanTokens first_mean_;
     double deviation_;
-    bool counts_lengths_;
-    TwoLengths lengths_;  // those of the last step
-    double apart_ = 0;  ///< of them
+    double skew_slope_;
+    double reach_ = 0;  ///< of shared blocks
+    bool place_is_mean_, counts_lengths_;
+    double mean_ = 0, even_ = 0, apart_ = 0;  ///< of the last step; times of equal contexts, and of `lengths_`
+    DecodeSurface::Walk even_walk_;
+    TileFit::Walk apart_walk_;
+    TwoLengths lengths_;
+    FlashTiles::Launch launch_;  ///< of `lengths_`
+    double shorter_ = 0;
   };
+  /// From a step on.
+  Walk walk_from(const BatchShape& first) const {
+    Walk walk = steady(first);
+    walk.reach_ = shared_.reach(first);
+    return walk;
+  }
 
   const AttentionRoofline& work() const { return work_; }
   bool is_measured() const { return points_ > 0; }
@@ -145,11 +203,11 @@ class AttentionModel {
  private:
   Result as_if_alone(const BatchShape& shape, const ChunkSums& chunks) const;  ///< no block is another's too
   void share(const BatchShape& shape, Result& result) const;
-  double decode_seconds_alone(const BatchShape& shape) const {
-    const DecodeMean mean = mean_of(shape);
-    if (counts_lengths(mean) && mean.cv >= kApart) return uneven_.seconds(launch_of(two_lengths(mean)));
-    return uneven_seconds(decode_.seconds(mean.decodes, mean.place), mean);
+  /// That of the decodes last asked for, if `shape` goes on from them.
+  [[gnu::always_inline]] Walk& steady(const BatchShape& shape) const {
+    return memo_.walk && memo_.walk->goes_on(shape) ? *memo_.walk : begin(shape);
   }
+  [[gnu::noinline]] Walk& begin(const BatchShape& shape) const { return memo_.walk.emplace(*this, shape); }
   /// Of `alone`, what decodes take that share nothing.
   double saved_seconds(double reach, const BatchShape& shape, double alone) const {
     return SharedReads::saved(reach, shape) * std::max(0.0, alone - start_s_);
@@ -158,33 +216,9 @@ class AttentionModel {
   bool counts_lengths(const DecodeMean& mean) const {
     return uneven_.is_fitted() && mean.longest > mean.mean && mean.cv > 0;
   }
-  static double whole(double x) {  // not negative; halves go up
-    return static_cast<double>(static_cast<std::int64_t>(x + 0.5));  // NOLINT(bugprone-incorrect-roundings)
-  }
-  static double whole_mean(double mean) {
-    constexpr double kStep = 4;
-    return kStep * std::max(1.0, whole(mean / kStep));
-  }
-  static TwoLengths two_lengths(const DecodeMean& mean) {
-    return {mean.decodes, whole_mean(mean.mean), whole(mean.deviation), whole(std::max(0.0, mean.longest - mean.mean))};
-  }
-  static FlashTiles::Launch launch_of(const TwoLengths& lengths) {
-    const double variance = lengths.deviation * lengths.deviation;
-    if (!(variance > 0) || !(lengths.beyond > 0)) return {lengths.decodes, lengths.mean};
-    const double many = lengths.decodes * variance / (variance + lengths.beyond * lengths.beyond);
-    return {.decodes = lengths.decodes - many,
-            .attended = std::max(1.0, lengths.mean - variance / lengths.beyond),
-            .long_decodes = many,
-            .long_attended = lengths.mean + lengths.beyond};
-  }
-  static constexpr double kApart = 0.25;  ///< coefficient of variation from which contexts are two lengths alone
-  /// From the time of equal contexts to that of two lengths.
-  static double blended(double even, double apart, const DecodeMean& mean) {
-    return mean.cv >= kApart ? apart : even + (apart - even) * (mean.cv / kApart);
-  }
   double uneven_seconds(double even, const DecodeMean& mean) const {
     if (!counts_lengths(mean)) return even * skew_factor(mean);
-    return blended(even, uneven_.seconds(launch_of(two_lengths(mean))), mean);
+    return TwoLengths::blended(even, uneven_.seconds(TwoLengths(mean).launch()), mean.cv);
   }
   /// Where decodes of so many tokens, of which they attend to so many, lie on the surface: those that a window shortens
   /// beyond it.
@@ -201,17 +235,17 @@ class AttentionModel {
   /// `deviation` of the contexts: the same for all steps of a run.
   DecodeMean mean_of(const BatchShape& shape, double deviation) const {
     const double n = shape.decodes;
-    const double mean = static_cast<double>(shape.decode_context + shape.decodes) / n;
+    const double mean = MeanTokens(shape).after(0);
     if (!needs_squares_) return {n, mean, 0, mean, mean, 0, 0};
     const double attended = work_.kind == AttentionKind::kFull ? mean : attended_mean(shape);
     const double longest = shape.decode_longest > 0 ? static_cast<double>(shape.decode_longest) + 1 : 0;
     return {n, attended, deviation / mean, place_of(mean, attended), mean, longest, deviation};
   }
-  static double context_deviation(const BatchShape& shape);
   double attended_mean(const BatchShape& shape) const;
   PrefillSurface::Batch prefill_batch(const BatchShape& shape, const ChunkSums& chunks) const;
-  MixedSurface::Point mixed_point(const PrefillSurface::Batch& batch, const DecodeMean& mean, double prefill_s,
-                                  double decode_s) const;
+  static FlashTiles::Launch launch_of(const DecodeMean& mean);
+  static MixedSurface::Point mixed_point(const PrefillSurface::Batch& batch, const DecodeMean& mean,
+                                         const FlashTiles::Launch& decodes, double prefill_s, double decode_s);
   void fit_mixed(const std::vector<Sample>& samples);
   void add_of_same_kernel(const std::vector<Sample>& samples, bool with_decodes,
                           MixedSurface::Launches& launches) const;
@@ -236,6 +270,18 @@ class AttentionModel {
   AttentionSlowdown decode_slower_, prefill_slower_;  // measured
   double decode_slowdown_ = 0, prefill_slowdown_ = 0;  // where it was not
   std::size_t points_ = 0;
+  struct Memo {  // of this model alone: copies begin without
+    Memo() = default;
+    Memo(const Memo&) {}
+    Memo& operator=(const Memo&) {
+      walk.reset();
+      return *this;
+    }
+    std::optional<Walk> walk;
+  };
+  /// A simulator asks for the same decodes again and again, with and without chunks beside them. Answers are the same
+  /// with it and without.
+  mutable Memo memo_;
 };
 
 }  // namespace dooly::oracle

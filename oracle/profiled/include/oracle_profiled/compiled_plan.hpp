@@ -99,7 +99,11 @@ class CompiledPlan {
   /// What decode steps whose mean contexts fall into the same interval share.
   struct DecodeShares {
     std::uint32_t decodes = 0, logits_rows = 0;
-    std::uint64_t interval_start = 0, interval_end = 0;  ///< mean contexts; the end is the first beyond
+    std::uint64_t from = 0, until = 0;  ///< sums of contexts; `until` is the first beyond
+    bool holds(const BatchShape& shape) const {
+      return decodes == shape.decodes && logits_rows == shape.logits_rows && from <= shape.decode_context &&
+             shape.decode_context < until;
+    }
     double token_ops = 0, collective = 0, clock = 0;  ///< as in a Row; `clock` with that of attention
     Provenance share;
     double stated_error = 0, compute_share = 0;
@@ -111,6 +115,7 @@ class CompiledPlan {
                     std::uint32_t rows);
   Row sum_rows(const BatchShape& shape) const;
   const DecodeShares& decode_shares(const BatchShape& shape) const;
+  [[gnu::noinline]] const DecodeShares& renew(DecodeShares* two, const BatchShape& shape) const;
   void fill(DecodeShares& out, const BatchShape& middle) const;
 
   CudaGraphs graphs_;

@@ -5,6 +5,7 @@
 #include "oracle_profiled/tile_fit.hpp"
 
 #include <array>
+#include <limits>
 
 namespace dooly::oracle {
 
@@ -59,19 +60,28 @@ class DecodeSurface {
         : surface_(&surface),
           decodes_(decodes),
           i_(surface.row_of(decodes)),
-          j_(surface.column_of(attended)),
-          segment_(surface.segment(i_, decodes, j_)) {}
+          j_(surface.column_of(attended)) {
+      enter();
+    }
     double seconds(double attended) {
-      const std::vector<double>& x = surface_->grid_.x;
-      while (j_ + 2 < x.size() && x[j_ + 1] <= attended) segment_ = surface_->segment(i_, decodes_, ++j_);
+      while (attended >= end_) {
+        ++j_;
+        enter();
+      }
       return segment_.at(attended);
     }
 
    private:
+    void enter() {
+      const std::vector<double>& x = surface_->grid_.x;
+      segment_ = surface_->segment(i_, decodes_, j_);
+      end_ = j_ + 2 < x.size() ? x[j_ + 1] : std::numeric_limits<double>::infinity();
+    }
     const DecodeSurface* surface_;
     double decodes_;
     std::size_t i_, j_;
     Segment segment_;
+    double end_;  ///< of the segment
   };
 
  private:

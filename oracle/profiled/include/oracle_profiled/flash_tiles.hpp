@@ -66,7 +66,7 @@ class FlashTiles {
                            std::max(decodes.attended, decodes.long_attended) > window_);
   }
   /// kDecodeRead, but of a launch of decodes alone that a window shortens: that has none.
-  double decode_read(const Launch& l) const {
+  [[gnu::always_inline]] double decode_read(const Launch& l) const {
     const auto seen = [&](double tokens) { return window_ > 0 ? std::min(tokens, window_) : tokens; };
     return (l.decodes * seen(l.attended) + l.long_decodes * seen(l.long_attended)) * kv_heads_ *
            (per_multiprocessor_ / kBlockTokens);
@@ -89,9 +89,9 @@ class FlashTiles {
   };
   struct Staircase;
   struct Plan;
-  template <bool kHasChunks>
+  template <bool kHasChunks, bool kHasWindow>
   Plan plan(const Launch& launch) const;
-  template <bool kHasChunks>
+  template <bool kHasChunks, bool kHasWindow>
   Terms terms_of(const Launch& launch) const;
   static void split(Plan& plan, double share);
   Staircase staircase(const Launch& launch, double chunk_tiles, const Plan& plan) const;

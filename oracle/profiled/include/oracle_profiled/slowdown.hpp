@@ -3,7 +3,10 @@
 #include "oracle/sample.hpp"
 #include "oracle_profiled/row_work.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <vector>
 
@@ -33,7 +36,7 @@ class RowSlowdown {
 };
 
 /// The same of attention: by two coordinates of a batch in their logarithms, the mean of the points measured in both
-/// regimes weighted by one over the squared distance, so that a point of its own has its own value.
+/// regimes weighted by one over the squared distance; tabled at eight places an octave, and linear between them.
 class AttentionSlowdown {
  public:
   struct Point {
@@ -44,16 +47,37 @@ class AttentionSlowdown {
   explicit AttentionSlowdown(const std::vector<Point>& points);
 
   bool empty() const { return count_ == 0; }
-  double factor(double u, double v) const;
-  double mean() const;
+  /// `u` below 2^18, `v` below 2^22; held beyond.
+  double factor(double u, double v) const {
+    const Place i = place(u, kRows), j = place(v, kColumns);
+    const float* below = &table_[i.node * (kColumns + 1) + j.node];
+    const float* above = below + (kColumns + 1);
+    const double low = below[0] + (below[1] - below[0]) * j.part;
+    const double high = above[0] + (above[1] - above[0]) * j.part;
+    return low + (high - low) * i.part;
+  }
+  double mean() const { return mean_; }
 
  private:
-  /// Logarithms; places without a point are so far away that they weigh nothing.
-  struct Four {
-    double u[4] = {1e20, 1e20, 1e20, 1e20}, v[4] = {}, ratio[4] = {};
+  static constexpr int kBits = 3;  ///< of the fraction: places an octave
+  static constexpr std::size_t kRows = 18u << kBits, kColumns = 22u << kBits;  ///< cells
+  struct Place {
+    std::size_t node;
+    double part;
   };
-  std::vector<Four> fours_;
+  /// Of 1 + x: exponent and first bits are the cell, the bits behind them lie in it.
+  static Place place(double x, std::size_t cells) {
+    constexpr int kShift = 52 - kBits;
+    const double most = std::bit_cast<double>(std::bit_cast<std::uint64_t>(1.0) + (std::uint64_t{cells} << kShift)) - 1;
+    const auto at =
+        std::bit_cast<std::uint64_t>(1 + std::max(0.0, std::min(x, most))) - std::bit_cast<std::uint64_t>(1.0);
+    const std::size_t node = std::min<std::size_t>(at >> kShift, cells - 1);
+    return {node, static_cast<double>(static_cast<std::int64_t>(at - (std::uint64_t{node} << kShift))) * 0x1p-49};
+  }
+  static double coordinate(std::size_t node);
+  std::vector<float> table_;  // by u, then v
   std::size_t count_ = 0;
+  double mean_ = 1;
 };
 
 /// Mean sustained ÷ mean cool time of each point that has both.

@@ -38,24 +38,30 @@ class TileFit {
   }
 
   /// seconds() of decodes of two lengths that grow, the same numbers of both in each call; bit-equal. Terms are counted
-  /// anew where a block begins.
+  /// anew where a block begins, or a window ends.
   class Walk {
    public:
     explicit Walk(const TileFit& fit) : fit_(&fit) {}
     double seconds(const FlashTiles::Launch& launch) {
       if (fit_->is_dealt_) return fit_->dealt_.seconds(launch);
       const FlashTiles::Launch seen = fit_->held(launch);
-      const FlashTiles::Steps steps = fit_->tiles_.steps_of(seen);
-      if (!(steps == steps_)) {
-        steps_ = steps;
-        but_read_ = fit_->tiles_.sum_but_read(seen, fit_->weights_);
-      }
-      return steps.is_windowed ? but_read_ : but_read_ + fit_->read(seen);
+      if (seen.attended > until_ || seen.long_attended > long_until_) count_terms(seen);
+      return is_windowed_ ? but_read_ : but_read_ + fit_->read(seen);
     }
 
    private:
+    [[gnu::noinline]] void count_terms(const FlashTiles::Launch& seen) {
+      const FlashTiles::Steps steps = fit_->tiles_.steps_of(seen);
+      const double window = steps.is_windowed || !(fit_->tiles_.window() > 0) ? kNever : fit_->tiles_.window();
+      until_ = std::min(window, steps.few * FlashTiles::kBlockTokens);
+      long_until_ = std::min(window, steps.many * FlashTiles::kBlockTokens);
+      is_windowed_ = steps.is_windowed;
+      but_read_ = fit_->tiles_.sum_but_read(seen, fit_->weights_);
+    }
+    static constexpr double kNever = std::numeric_limits<double>::infinity();
     const TileFit* fit_;
-    FlashTiles::Steps steps_;
+    double until_ = -1, long_until_ = -1;  ///< attended tokens up to which the terms are the same
+    bool is_windowed_ = false;
     double but_read_ = 0;
   };
 

@@ -12,13 +12,12 @@ namespace dooly::replica {
 inline void advance_clock_regime(oracle::DeviceState& device, const oracle::LatencyOracle::ClockModel& model,
                                  double idle_s, double busy_s, double compute_share) {
   if (model.time_constant <= 0) return;
-  const auto move = [&](double target, double at_most) {
-    const double seconds = std::max(0.0, at_most);  // no branch: what is left of idle time is often rounding alone
+  const auto move = [&](double target, double seconds) {
     const bool cools = target < device.sustained && model.cooling_time_constant > 0;
     const double tau = cools ? model.cooling_time_constant : model.time_constant;
     device.sustained += (target - device.sustained) * seconds / (tau + seconds);
   };
-  move(0, idle_s);
+  if (idle_s > 0) move(0, idle_s);
   move(model.sustained_when_busy * compute_share, busy_s);
 }
 

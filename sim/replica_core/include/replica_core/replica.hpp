@@ -113,7 +113,7 @@ class Replica {
   void account_time(const oracle::BatchShape& shape, double end_s);
   void account_blocks(double now_s);
   void note_blocks(double now_s, std::uint32_t used);
-  void advance_clock_regime(double elapsed_s, double busy_s, double compute_share);
+  void advance_clock_regime(double since_s, double end_s, double busy_s, double compute_share);
 
   Engine engine_;
   const oracle::LatencyOracle& oracle_;
