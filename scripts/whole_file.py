@@ -1,22 +1,37 @@
 """Writes a file that a user names: it gets its name when it is whole, so that a full disk leaves nothing truncated."""
 
+import fcntl
+import os
+import secrets
 import sys
 from pathlib import Path
+
+
+def hidden(path):
+    """A new file beside `path`, open and locked, of a name that `dooly` takes for its own: see files/src/hidden.cpp,
+    which removes what a killed writer leaves."""
+    name = f".{path.name[:180]}.{os.getpid()}-{secrets.token_hex(8)}.dooly-tmp"
+    file = path.with_name(name).open("xb")
+    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    return file
 
 
 def write_whole(path, data):
     """`data`: text or bytes. Ends the program with a message that names the file if it cannot be written."""
     path = Path(path)
-    is_replaced = path.is_file() or not path.exists()  # a device is not
-    written = path.with_name(path.name + ".tmp") if is_replaced else path
+    data = data.encode() if isinstance(data, str) else data
     try:
+        if path.exists() and not path.is_file():  # a device is not replaced
+            path.write_bytes(data)
+            return
+        file = hidden(path)
         try:
-            written.write_bytes(data.encode() if isinstance(data, str) else data)
-            if is_replaced:
-                written.replace(path)
+            with file:
+                file.write(data)
+                file.flush()
+                os.replace(file.name, path)  # while it is locked
         except OSError:
-            if is_replaced:
-                written.unlink(missing_ok=True)
+            Path(file.name).unlink(missing_ok=True)
             raise
     except OSError as error:
         sys.exit(f"{path}: cannot write: {error.strerror}")

@@ -1,9 +1,10 @@
 #include "files/whole_file.hpp"
 
 #include "files/errors.hpp"
+#include "hidden.hpp"
+#include "refusal.hpp"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,11 +17,6 @@ namespace dooly::files {
 namespace {
 
 namespace fs = std::filesystem;
-
-[[noreturn]] void refuse(const fs::path& path, int error) {
-  if (error == ENOSPC || error == EDQUOT) throw WriteFailed(path.string() + ": cannot write: " + std::strerror(error));
-  throw NameRefused(path.string() + ": cannot be written: " + std::strerror(error));
-}
 
 /// Where a chain of symbolic links ends, there or not.
 fs::path behind_links(fs::path path) {
@@ -47,6 +43,7 @@ WholeFile::WholeFile(const fs::path& path) : path_(path), target_(behind_links(p
   if (!path.has_filename()) refuse(path, ENOENT);
   struct stat there {};
   const bool exists = ::stat(path.c_str(), &there) == 0;
+  if (!exists && errno != ENOENT) refuse(path, errno);
   if (exists && S_ISDIR(there.st_mode)) throw NameRefused(path.string() + ": is a directory");
   if (exists && !S_ISREG(there.st_mode)) {
     file_ = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
@@ -58,21 +55,10 @@ WholeFile::WholeFile(const fs::path& path) : path_(path), target_(behind_links(p
 }
 
 void WholeFile::open_alone() {
-  const fs::path temporary = target_.string() + ".tmp";
-  file_ = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
-  if (file_ < 0) refuse(errno == ELOOP || errno == ENXIO ? temporary : path_, errno);
-  const auto give_up = [&](const char* why) {
-    ::close(std::exchange(file_, -1));
-    throw NameRefused(path_.string() + ": " + why);
-  };
-  struct stat opened {};
-  if (::fstat(file_, &opened) != 0 || !S_ISREG(opened.st_mode))
-    give_up("is written as NAME.tmp first, and what has that name is no file");
-  if (::flock(file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-    give_up("another process is writing to this file");
-  if (!is_still_there(file_, temporary)) give_up("another process has just written this file: try again");
-  temporary_ = temporary;
-  if (::ftruncate(file_, 0) != 0) fail(errno);  // what a killed process left
+  const Hidden hidden = make_hidden(target_, Hidden::Kind::kFile);
+  if (hidden.descriptor < 0) refuse(path_, hidden.error);
+  file_ = hidden.descriptor;
+  temporary_ = hidden.path;
 }
 
 WholeFile::~WholeFile() { discard(); }

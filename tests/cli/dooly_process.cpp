@@ -102,6 +102,13 @@ std::string Scratch::file(const std::string& name, const std::string& text) cons
   return (path_ / name).string();
 }
 
+std::vector<std::filesystem::path> unfinished_files(const std::filesystem::path& directory) {
+  std::vector<std::filesystem::path> found;
+  for (const auto& entry : std::filesystem::directory_iterator(directory))
+    if (entry.path().extension() == ".dooly-tmp") found.push_back(entry.path());
+  return found;
+}
+
 std::string read_file(const fs::path& path) {
   std::ostringstream text;
   text << std::ifstream(path, std::ios::binary).rdbuf();

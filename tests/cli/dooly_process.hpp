@@ -61,6 +61,9 @@ class Scratch {
   std::filesystem::path path_;
 };
 
+/// Files in `directory` that have not got their name yet. Those of a run's results: OutputDirectory.
+std::vector<std::filesystem::path> unfinished_files(const std::filesystem::path& directory);
+
 std::string read_file(const std::filesystem::path& path);
 
 /// A run of some milliseconds: 200 requests on two replicas.

@@ -20,7 +20,7 @@ class FullDisk : public testing::Test {
     EXPECT_EQ(result.code, 3) << result.err;
     EXPECT_NE(result.err.find(out_ + ": cannot write: File too large\n"), std::string::npos) << result.err;
     EXPECT_FALSE(fs::exists(out_)) << words.front();
-    EXPECT_FALSE(fs::exists(out_ + ".tmp")) << words.front();
+    EXPECT_TRUE(unfinished_files(scratch_.path()).empty()) << words.front();
   }
 };
 

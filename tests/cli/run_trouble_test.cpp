@@ -56,7 +56,7 @@ TEST_F(RunTrouble, ARefusedScenarioLeavesNoDirectory) {
 TEST_F(RunTrouble, TwoRunsInOneDirectoryDoNotMix) {
   DoolyProcess first(
       {"run", scenario, "--quiet", "--set", "workload.synthetic.requests=1000000000", "--out", scratch.name("out")});
-  for (int i = 0; i < 500 && !fs::exists(scratch / "out" / ".requests.csv.tmp"); ++i) ::usleep(20'000);
+  for (int i = 0; i < 500 && !fs::exists(scratch / "out" / ".requests.csv.dooly-tmp"); ++i) ::usleep(20'000);
   const ProcessResult second = dooly({"run", scenario, "--force", "--out", scratch.name("out")});
   EXPECT_EQ(second.code, 2);
   EXPECT_EQ(second.err, scratch.name("out") + ": another run is writing there\n");
@@ -67,7 +67,7 @@ TEST_F(RunTrouble, AFullDiskLeavesTheSummaryAndSaysSo) {
       dooly({"run", scenario, "--set", "workload.synthetic.requests=5000", "--out", scratch.name("out")},
             {.file_size = 100'000});
   EXPECT_EQ(result.code, 3);
-  EXPECT_NE(result.err.find("requests.csv.tmp: cannot write: File too large\n"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("requests.csv.dooly-tmp: cannot write: File too large\n"), std::string::npos) << result.err;
   EXPECT_NE(result.err.find("partial results in " + scratch.name("out")), std::string::npos) << result.err;
   EXPECT_NE(result.out.find("PARTIAL"), std::string::npos) << result.out;
   EXPECT_FALSE(fs::exists(scratch / "out" / "requests.csv"));

@@ -49,7 +49,7 @@ TEST_F(StoreTrouble, AFullDiskIsStatusThreeAndLeavesNoFile) {
   EXPECT_EQ(exported.code, 3);
   EXPECT_TRUE(has(exported.err, "out.jsonl.zst: cannot write: File too large")) << exported.err;
   EXPECT_FALSE(fs::exists(out));
-  EXPECT_FALSE(fs::exists(out + ".tmp"));
+  EXPECT_TRUE(unfinished_files(scratch_.path()).empty());
   const ProcessResult imported = dooly({"store", "import", scratch_.name("s"), file_}, {.file_size = 100'000});
   EXPECT_EQ(imported.code, 3);
   EXPECT_TRUE(has(imported.err, "File too large")) << imported.err;
@@ -107,11 +107,13 @@ TEST_F(StoreTrouble, APipeThatNobodyWritesToIsNotWaitedFor) {
     EXPECT_EQ(dooly(words).code, 2) << words[0] << words[1];
 }
 
-TEST_F(StoreTrouble, WhatAKilledWriterLeftIsTakenOver) {
+TEST_F(StoreTrouble, WhatAKilledWriterLeftGoesAndAFileOfTheUsersStays) {
   const std::string out = scratch_.name("out.jsonl.zst");
-  scratch_.file("out.jsonl.zst.tmp", std::string(1'000'000, 'x'));
+  scratch_.file(".out.jsonl.zst.1-0123456789abcdef.dooly-tmp", std::string(1'000'000, 'x'));
+  scratch_.file("out.jsonl.zst.tmp", "mine");
   EXPECT_EQ(dooly({"store", "export", file_, out}).code, 0);
-  EXPECT_FALSE(fs::exists(out + ".tmp"));
+  EXPECT_TRUE(unfinished_files(scratch_.path()).empty());
+  EXPECT_EQ(read_file(out + ".tmp"), "mine");
   EXPECT_EQ(dooly({"store", "diff", out, file_, "--exit-code"}).code, 0);
 }
 

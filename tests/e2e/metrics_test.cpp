@@ -228,7 +228,8 @@ TEST(Unfinished, RowsOfAnInterruptedRunSaySo) {
   const cli::Scratch scratch;
   cli::DoolyProcess process({"run", scenario_path("synthetic.yaml"), "--set", "workload.synthetic.requests=1000000000",
                              "--out", scratch.name("out"), "--quiet"});
-  for (int i = 0; i < 1000 && !std::filesystem::exists(scratch / "out" / ".requests.csv.tmp"); ++i) ::usleep(10'000);
+  for (int i = 0; i < 1000 && !std::filesystem::exists(scratch / "out" / ".requests.csv.dooly-tmp"); ++i)
+    ::usleep(10'000);
   ::usleep(300'000);
   process.send(SIGINT);
   EXPECT_EQ(process.wait().code, 130);

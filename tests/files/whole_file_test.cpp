@@ -5,10 +5,13 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <vector>
 
 namespace dooly::files {
 namespace {
@@ -32,7 +35,9 @@ TEST_F(WholeFileTest, HasItsNameOnlyWhenItIsWhole) {
   WholeFile file(path);
   file.write("one ");
   EXPECT_FALSE(fs::exists(path));
-  EXPECT_EQ(file.temporary(), directory_ / "a.json.tmp");
+  EXPECT_EQ(file.temporary().parent_path(), directory_);
+  EXPECT_TRUE(file.temporary().filename().string().starts_with(".a.json." + std::to_string(::getpid()) + "-"))
+      << file.temporary();
   file.write("two");
   file.finish();
   EXPECT_EQ(text_of(path), "one two");
@@ -76,7 +81,6 @@ TEST_F(WholeFileTest, ADeviceIsWrittenToAndStays) {
   EXPECT_EQ(message_of<WriteFailed>([] { write_whole_file("/dev/full", "lost"); }),
             "/dev/full: cannot write: No space left on device");
   EXPECT_TRUE(fs::is_character_file("/dev/full"));
-  EXPECT_FALSE(fs::exists("/dev/full.tmp"));
 }
 
 TEST_F(WholeFileTest, ALinkStaysALinkAndAFileItsMode) {
@@ -104,33 +108,54 @@ TEST_F(WholeFileTest, NamesThatWillNotDoAreRefused) {
   EXPECT_EQ(refusal(""), ": cannot be written: No such file or directory");
 }
 
-/// Neither written through nor waited for.
-TEST_F(WholeFileTest, WhatStandsWhereItWritesFirstIsNotFollowed) {
-  const fs::path other = directory_ / "other";
-  std::ofstream(other) << "precious";
-  fs::create_symlink(other, directory_ / "a.tmp");
-  EXPECT_EQ(message_of<NameRefused>([&] { WholeFile(directory_ / "a"); }),
-            (directory_ / "a.tmp").string() + ": cannot be written: Too many levels of symbolic links");
-  EXPECT_EQ(text_of(other), "precious");
-  ASSERT_EQ(::mkfifo((directory_ / "b.tmp").c_str(), 0600), 0);
-  EXPECT_THROW(WholeFile(directory_ / "b"), NameRefused);
+/// Neither taken for a leftover nor written through.
+TEST_F(WholeFileTest, FilesOfOthersBesideItStay) {
+  const std::vector<std::string> names = {"a.tmp",
+                                          ".a.tmp",
+                                          ".a.1-0123456789abcde.dooly-tmp",
+                                          ".b.1-0123456789abcdef.dooly-tmp",
+                                          ".a..dooly-tmp",
+                                          ".a.x-0123456789abcdef.dooly-tmp"};
+  for (const std::string& name : names) std::ofstream(directory_ / name) << "precious";
+  fs::create_symlink("a.tmp", directory_ / ".a.2-0123456789abcdef.dooly-tmp");
+  ASSERT_EQ(::mkfifo((directory_ / ".a.3-0123456789abcdef.dooly-tmp").c_str(), 0600), 0);
+  write_whole_file(directory_ / "a", "new");
+  EXPECT_EQ(text_of(directory_ / "a"), "new");
+  for (const std::string& name : names) EXPECT_EQ(text_of(directory_ / name), "precious") << name;
+  EXPECT_EQ(files_there(), names.size() + 3);
+}
+
+TEST_F(WholeFileTest, ANameAsLongAsTheyMayBeIsWrittenAndALongerOneRefusedAtOnce) {
+  write_whole_file(directory_ / std::string(255, 'a'), "long");
+  EXPECT_EQ(text_of(directory_ / std::string(255, 'a')), "long");
+  EXPECT_THROW(WholeFile(directory_ / std::string(256, 'a')), NameRefused);
+  EXPECT_EQ(files_there(), 1u);
 }
 
 TEST_F(WholeFileTest, TwoWritersDoNotMix) {
   const fs::path path = directory_ / "a";
   WholeFile first(path);
   EXPECT_EQ(message_of<NameRefused>([&] { const WholeFile second(path); }),
-            path.string() + ": another process is writing to this file");
+            path.string() + ": another process is writing it");
   first.write("first");
   first.finish();
   EXPECT_EQ(text_of(path), "first");
 }
 
-TEST_F(WholeFileTest, WhatAKilledWriterLeftIsNoPartOfTheFile) {
-  std::ofstream(directory_ / "a.tmp") << "much longer than what comes";
+TEST_F(WholeFileTest, WhatAKilledWriterLeftGoesWithTheNext) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    WholeFile file(directory_ / "a");
+    file.write("much longer than what comes");
+    ::_exit(0);  // no destructor runs
+  }
+  ::waitpid(child, nullptr, 0);
+  EXPECT_EQ(files_there(), 1u);
+  write_whole_file(directory_ / "b", "of another name");
+  EXPECT_EQ(files_there(), 2u);
   write_whole_file(directory_ / "a", "short");
   EXPECT_EQ(text_of(directory_ / "a"), "short");
-  EXPECT_EQ(files_there(), 1u);
+  EXPECT_EQ(files_there(), 2u);
 }
 
 }  // namespace

@@ -109,6 +109,15 @@ TEST(PortableSink, GoesOnAfterItWasCutShort) {
   EXPECT_EQ(sink.finish(), 5u);
 }
 
+TEST(PortableSink, AFileOfAnotherWithThePartialNameStays) {
+  const Scratch scratch;
+  for (const std::string text : {"half of a download", "two lines\nof a user's"}) {
+    std::ofstream(scratch / "f.partial") << text;
+    EXPECT_THROW(PortableSink(scratch / "f"), StoreDamaged);
+    EXPECT_EQ(text_of(scratch / "f.partial"), text);
+  }
+}
+
 TEST(PortableSink, AddsToAFinishedFile) {
   const Scratch scratch;
   for (const std::uint64_t tokens : {8u, 16u}) {

@@ -43,7 +43,7 @@ TEST(Step, AFullDiskIsToldAndLeavesNoHalfLine) {
   EXPECT_EQ(result.code, 3);
   EXPECT_EQ(result.err, json + ": cannot write: File too large\n");
   EXPECT_FALSE(std::filesystem::exists(json));
-  EXPECT_FALSE(std::filesystem::exists(json + ".tmp"));
+  EXPECT_TRUE(cli::unfinished_files(scratch.path()).empty());
 }
 
 TEST(Step, RefusesBatchesThatItCannotRead) {

@@ -92,9 +92,10 @@ TEST(OutputDirectory, OtherFilesDoNotMatter) {
   const Scratch scratch;
   fs::create_directory(scratch / "out");
   std::ofstream(scratch / "out/notes.txt") << "mine";
-  std::ofstream(scratch / "out/.requests.csv.tmp") << "left by a run that was killed";
+  std::ofstream(scratch / "out/.requests.csv.tmp") << "mine, too";
+  std::ofstream(scratch / "out/.requests.csv.dooly-tmp") << "left by a run that was killed";
   publish_run(scratch / "out", "{}");
-  EXPECT_EQ(names(scratch / "out"), (std::vector<std::string>{"notes.txt", "summary.json"}));
+  EXPECT_EQ(names(scratch / "out"), (std::vector<std::string>{".requests.csv.tmp", "notes.txt", "summary.json"}));
 }
 
 TEST(OutputDirectory, PartialResultsAreMarked) {

@@ -6,9 +6,9 @@
 
 namespace dooly::files {
 
-/// A file that gets its name when it is whole: until finish() it is NAME.tmp, locked against other writers, and goes
-/// with this object. A symbolic link is followed; a device or a pipe is written to directly, as there is nothing to
-/// replace.
+/// A file that gets its name when it is whole: until finish() it is a hidden one beside it, of a name of its own and
+/// locked, and goes with this object; what killed writers of this file left goes, too. A symbolic link is followed; a
+/// device or a pipe is written to directly, as there is nothing to replace.
 class WholeFile {
  public:
   /// Throws NameRefused if there cannot be such a file, or another process is writing it; WriteFailed if the disk is
@@ -35,7 +35,7 @@ class WholeFile {
   void finish();
 
  private:
-  void open_alone();
+  void open_alone();  ///< no other process writes this file meanwhile
   void discard() noexcept;
   std::filesystem::path path_, target_, temporary_;  ///< target: path behind links
   std::string failure_;

@@ -95,9 +95,9 @@ class PortableSink::Impl {
     content << file.rdbuf();
     std::string text = content.str();
     const std::size_t sound = text.rfind('\n') + 1;  // npos + 1 is 0
-    if (sound < text.size()) std::filesystem::resize_file(partial_path_, sound);
-    text.resize(sound);
-    std::istringstream lines(text);
+    if (sound == 0 && !text.empty() && text.front() != '{')
+      throw StoreDamaged(partial_path_.string() + ": is in the way, no sweep wrote it");
+    std::istringstream lines(text.substr(0, sound));
     std::uint64_t number = 0;
     for (std::string line; std::getline(lines, line);) {
       ++number;
@@ -109,6 +109,7 @@ class PortableSink::Impl {
         throw StoreDamaged(fmt::format("{}:{}: {}", partial_path_.string(), number, error.what()));
       }
     }
+    if (sound < text.size()) std::filesystem::resize_file(partial_path_, sound);  // what is before it is ours, so is it
   }
 
   /// Appends a line that stays after a crash. Environments and keys once.

@@ -89,7 +89,7 @@ cli::Command step_command(const StepFunction& study) {
       {"--num-gpu-blocks-override", "N", "blocks of the KV cache (default: as many as the batch needs)",
        &arguments->blocks},
       {"--max-model-len", "N", "tokens of a sequence (default: the model's)", &arguments->max_model_len},
-      {"--json", "FILE", "a line for each batch (FILE.tmp until the study ends)", &arguments->json}};
+      {"--json", "FILE", "a line for each batch; it has its name when the study ends", &arguments->json}};
   command.examples = {"dooly profile step ./config.json --kernels DIR --batches 8x1024,64x1024,64x4096"};
   command.action = [arguments, study](Terminal& terminal) { return run(*arguments, study, terminal); };
   return command;

@@ -31,7 +31,7 @@ std::string temporary_name(std::string_view name) {
   std::string hidden;
   hidden += '.';
   hidden += name;
-  hidden += ".tmp";
+  hidden += ".dooly-tmp";
   return hidden;
 }
 
