@@ -4,6 +4,7 @@
 #include "removed_on_signal.hpp"
 #include "stored_fits.hpp"
 #include "text.hpp"
+#include "whole_output.hpp"
 
 #include "oracle_store/compare.hpp"
 #include "oracle_store/portable_file.hpp"
@@ -31,8 +32,8 @@ std::vector<store::RecordStream*> pointers(const Streams& streams) {
 void nothing(const store::Difference&) {}
 
 /// Into a directory: only what it does not hold so already.
-std::uint64_t write_directory(const StoreChange& change, store::Prefer prefer) {
-  SignatureStore target = SignatureStore::open(change.target, SignatureStore::Mode::kCreate);
+std::uint64_t fill(const std::filesystem::path& directory, const StoreChange& change, store::Prefer prefer) {
+  SignatureStore target = SignatureStore::open(directory, SignatureStore::Mode::kCreate);
   Streams streams;
   if (change.adds) streams.push_back(target.records());
   for (const RecordOpener& open : change.inputs) streams.push_back(open());
@@ -48,6 +49,15 @@ std::uint64_t write_directory(const StoreChange& change, store::Prefer prefer) {
   streams.clear();
   if (written <= kFitted) store_fits(target);
   target.close();
+  return written;
+}
+
+/// One that is added to keeps what got there before a failure, as the same command goes on; a new one is whole or
+/// absent.
+std::uint64_t write_directory(const StoreChange& change, store::Prefer prefer) {
+  if (change.adds) return fill(change.target, change, prefer);
+  std::uint64_t written = 0;
+  write_whole_directory(change.target, [&](const auto& directory) { written = fill(directory, change, prefer); });
   return written;
 }
 

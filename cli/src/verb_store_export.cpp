@@ -4,6 +4,7 @@
 #include "store_change.hpp"
 #include "text.hpp"
 #include "verb_store.hpp"
+#include "whole_output.hpp"
 
 #include "oracle_import/export_profile.hpp"
 #include "oracle_store/portable_file.hpp"
@@ -95,8 +96,13 @@ ExitCode export_foreign(const ExportArguments& arguments, Terminal& terminal) {
   };
   const auto source = store::open_sample_source(named_stores(arguments.store), choice);
   try {
-    terminal.print(
-        import_::export_profile(*arguments.format, *source, origins.complete(arguments.options()), out).text());
+    std::string report;
+    const auto write_into = [&](const std::filesystem::path& folder) {
+      report =
+          import_::export_profile(*arguments.format, *source, origins.complete(arguments.options()), folder).text();
+    };
+    is_taken(out) ? write_into(out) : write_whole_directory(out, write_into);
+    terminal.print(report);
   } catch (const import_::ImportError& error) {
     throw UsageError(error.what());
   }

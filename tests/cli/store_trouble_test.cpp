@@ -55,6 +55,43 @@ TEST_F(StoreTrouble, AFullDiskIsStatusThreeAndLeavesNoFile) {
   EXPECT_TRUE(has(imported.err, "File too large")) << imported.err;
 }
 
+TEST_F(StoreTrouble, AFullDiskLeavesNoMergedStoreThatStopsTheNextAttempt) {
+  const std::vector<std::string> merge{"store", "merge", scratch_.name("s"), file_};
+  for (int there = 0; there < 2; ++there) {
+    if (there == 1) fs::create_directory(scratch_ / "s");
+    const ProcessResult full = dooly(merge, {.file_size = 100'000});
+    EXPECT_EQ(full.code, 3);
+    EXPECT_TRUE(has(full.err, scratch_.name("s") + ": nothing was written: ")) << full.err;
+    EXPECT_TRUE(has(full.err, "File too large")) << full.err;
+    EXPECT_EQ(fs::exists(scratch_ / "s"), there == 1);
+    EXPECT_TRUE(unfinished_files(scratch_.path()).empty());
+  }
+  const ProcessResult again = dooly(merge);
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_EQ(dooly({"store", "verify", scratch_.name("s")}).out, scratch_.name("s") + ": sound\n");
+  EXPECT_EQ(dooly({"store", "diff", scratch_.name("s"), file_, "--exit-code"}).code, 0);
+}
+
+TEST_F(StoreTrouble, AFullDiskLeavesNoProfileThatStopsTheNextAttempt) {
+  const std::string out = scratch_.name("profile");
+  const std::vector<std::string> words{"store",    "export", "h200-vllm", out,
+                                       "--format", "vidur",  "--model",   "meta-llama/Llama-3.1-8B"};
+  const ProcessResult full = dooly(words, {.file_size = 1'000});
+  EXPECT_EQ(full.code, 3);
+  EXPECT_EQ(full.err.rfind(out + ": nothing was written: ", 0), 0u) << full.err;
+  EXPECT_FALSE(fs::exists(out));
+  EXPECT_TRUE(unfinished_files(scratch_.path()).empty());
+  EXPECT_EQ(dooly(words).code, 0);
+}
+
+TEST_F(StoreTrouble, AnImportThatFilledTheDiskGoesOnWithTheSameCommand) {
+  const std::vector<std::string> import{"store", "import", scratch_.name("s"), file_};
+  EXPECT_EQ(dooly(import, {.file_size = 100'000}).code, 3);
+  const ProcessResult again = dooly(import);
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_EQ(dooly({"store", "diff", scratch_.name("s"), file_, "--exit-code"}).code, 0);
+}
+
 TEST_F(StoreTrouble, AnEmptyDirectoryAndAHalfMadeStoreAreFilled) {
   fs::create_directory(scratch_ / "empty");
   const ProcessResult empty = dooly({"store", "import", scratch_.name("empty"), file_});
