@@ -51,8 +51,6 @@ ExitCode told(const Terminal& terminal) {
     return say(error, ExitCode::kUnfinished);
   } catch (const oracle::OracleError& error) {
     return say(error, ExitCode::kRefused);
-  } catch (const results::OutputRefused& error) {
-    return say(error, ExitCode::kRefused);
   } catch (const files::NameRefused& error) {
     return say(error, ExitCode::kRefused);
   } catch (const files::WriteFailed& error) {

@@ -137,6 +137,7 @@ class SimulatedRun {
     watch_.lap("write");
     finished_.timing = timing();  // the small files that are left take no time
     attempt([this] { output_->publish(finished_.outcome.summary, finished_.timing); });
+    finished_.published = output_->published();
   }
 
   results::Timing timing() const {

@@ -5,6 +5,7 @@
 #include "terminal.hpp"
 #include "trace_file.hpp"
 
+#include "results/output_directory.hpp"
 #include "results/timing.hpp"
 #include "sim/simulation.hpp"
 
@@ -27,6 +28,7 @@ struct FinishedRun {
   sim::RunOutcome outcome;
   results::Timing timing;
   std::string write_failure;  ///< what could not be written; empty: everything was
+  results::Published published = results::Published::kNothing;  ///< of the result files
 };
 
 /// Simulates a scenario and writes its files: first everything that may be refused, then the work, then the results,

@@ -36,6 +36,14 @@ void tell_stuck(const sim::RunOutcome& outcome, const Terminal& terminal) {
     terminal.error("and " + std::to_string(outcome.stuck_total - outcome.stuck.size()) + " more");
 }
 
+/// Nothing on a disk that was full even for the summary: the directory may be gone then.
+void tell_results(const FinishedRun& run, const std::string& directory, const Terminal& terminal) {
+  using results::Published;
+  if (run.published == Published::kNothing) return;
+  const bool is_whole = run.published == Published::kAll && !run.outcome.summary.run.partial;
+  terminal.note((is_whole ? "results in " : "partial results in ") + directory);
+}
+
 void print_result(const FinishedRun& run, bool as_json, Terminal& terminal) {
   const results::Summary& summary = run.outcome.summary;
   if (!as_json) return terminal.print(results::terminal_summary(summary, run.timing, terminal.colours()));
@@ -56,7 +64,7 @@ ExitCode run(const RunArguments& arguments, Terminal& terminal) {
   if (partial) terminal.error(done.outcome.broken.empty() ? *partial : done.outcome.broken);
   tell_stuck(done.outcome, terminal);
   tell_stages(done.timing, terminal);
-  if (arguments.out) terminal.note((partial ? "partial results in " : "results in ") + *arguments.out);
+  if (arguments.out) tell_results(done, *arguments.out, terminal);
   if (!done.write_failure.empty()) terminal.error(done.write_failure);
   return exit_code(done);
 }

@@ -13,6 +13,11 @@ class RunTrouble : public testing::Test {
  protected:
   Scratch scratch;
   std::string scenario = scratch.file("small.yaml", small_scenario());
+  /// 5,000 requests, no file longer than so many bytes.
+  ProcessResult on_a_disk_of(std::uint64_t bytes) {
+    return dooly({"run", scenario, "--set", "workload.synthetic.requests=5000", "--out", scratch.name("out")},
+                 {.file_size = bytes});
+  }
   std::vector<std::string> breaking(const std::string& rule) {
     return {"run",   scenario,
             "--out", scratch.name("out"),
@@ -63,9 +68,7 @@ TEST_F(RunTrouble, TwoRunsInOneDirectoryDoNotMix) {
 }
 
 TEST_F(RunTrouble, AFullDiskLeavesTheSummaryAndSaysSo) {
-  const ProcessResult result =
-      dooly({"run", scenario, "--set", "workload.synthetic.requests=5000", "--out", scratch.name("out")},
-            {.file_size = 100'000});
+  const ProcessResult result = on_a_disk_of(100'000);
   EXPECT_EQ(result.code, 3);
   EXPECT_NE(result.err.find("requests.csv.dooly-tmp: cannot write: File too large\n"), std::string::npos) << result.err;
   EXPECT_NE(result.err.find("partial results in " + scratch.name("out")), std::string::npos) << result.err;
@@ -73,6 +76,14 @@ TEST_F(RunTrouble, AFullDiskLeavesTheSummaryAndSaysSo) {
   EXPECT_FALSE(fs::exists(scratch / "out" / "requests.csv"));
   EXPECT_TRUE(fs::exists(scratch / "out" / "summary.json"));
   EXPECT_EQ(read_file(scratch / "out" / "PARTIAL"), "a result file could not be written\n");
+}
+
+TEST_F(RunTrouble, ADiskTooFullForTheSummaryLeavesNoFolderAndNamesNone) {
+  const ProcessResult result = on_a_disk_of(2'000);
+  EXPECT_EQ(result.code, 3);
+  EXPECT_NE(result.err.find("summary.json.dooly-tmp: cannot write: File too large\n"), std::string::npos) << result.err;
+  EXPECT_EQ(result.err.find("results in "), std::string::npos) << result.err;
+  EXPECT_FALSE(fs::exists(scratch / "out"));
 }
 
 TEST_F(RunTrouble, AStallNamesTheRequestsAndMarksTheResults) {

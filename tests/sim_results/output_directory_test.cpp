@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string refusal(const fs::path& path, bool force = false) {
-  return message_of<OutputRefused>([&] { OutputDirectory::claim(path, force); });
+  return message_of<NameRefused>([&] { OutputDirectory::claim(path, force); });
 }
 
 void publish_run(const fs::path& path, const std::string& summary, bool force = false,

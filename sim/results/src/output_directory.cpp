@@ -36,7 +36,7 @@ std::string temporary_name(std::string_view name) {
 }
 
 [[noreturn]] void refuse(const fs::path& path, const std::string& what) {
-  throw OutputRefused(path.string() + ": " + what);
+  throw NameRefused(path.string() + ": " + what);
 }
 
 std::string system_text(int error) { return std::strerror(error); }
@@ -97,7 +97,8 @@ OutputDirectory::OutputDirectory(OutputDirectory&& other) noexcept
     : path_(std::move(other.path_)),
       names_(std::move(other.names_)),
       lock_(std::exchange(other.lock_, -1)),
-      created_(other.created_) {
+      created_(other.created_),
+      published_(other.published_) {
   other.names_.clear();
 }
 
@@ -143,7 +144,9 @@ void OutputDirectory::publish(std::string_view partial) {
     fs::rename(temporary(name), path_ / name, error);
     if (error) throw WriteFailed((path_ / name).string() + ": cannot write: " + error.message());
     names_.erase(names_.begin());
+    published_ = Published::kSome;
   }
+  published_ = Published::kAll;
 }
 
 }  // namespace dooly::results

@@ -24,7 +24,7 @@ RunOutput::RunOutput(const std::optional<std::filesystem::path>& directory, bool
     if (files.iterations_csv) iterations_ = std::make_unique<IterationLog>(path(kIterations), pools);
     if (files.decisions_jsonl) decisions_ = std::make_unique<DecisionLog>(path(kDecisions), pools);
   } catch (const WriteFailed& error) {
-    throw OutputRefused(error.what());  // nothing was started yet
+    throw NameRefused(error.what());  // nothing was started yet
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -7,12 +8,15 @@
 
 namespace dooly::results {
 
+/// What of a run's files got their names.
+enum class Published : std::uint8_t { kNothing, kSome, kAll };
+
 /// The directory of a run's results. Claimed before work starts and locked while the object lives; files are written
 /// under temporary names and get their own at the end, so that what has its name is complete.
 class OutputDirectory {
  public:
   /// Creates the directory where it is missing, checks that files can be written there and locks it. Throws
-  /// OutputRefused if it is no directory, holds results (unless `force`), cannot be written, or another run uses it.
+  /// NameRefused if it is no directory, holds results (unless `force`), cannot be written, or another run uses it.
   static OutputDirectory claim(const std::filesystem::path& directory, bool force);
   OutputDirectory(OutputDirectory&& other) noexcept;
   OutputDirectory& operator=(OutputDirectory&&) = delete;
@@ -32,6 +36,8 @@ class OutputDirectory {
   /// Results of an earlier run go, files written through this object get their names (summary.json last), and the file
   /// PARTIAL says why the results are not complete, unless `partial` is empty. Throws WriteFailed.
   void publish(std::string_view partial = {});
+  /// After a publish() that threw, what it came to. Of nothing, a directory that was created here goes.
+  Published published() const { return published_; }
 
  private:
   OutputDirectory() = default;
@@ -41,6 +47,7 @@ class OutputDirectory {
   std::vector<std::string> names_;  ///< asked for by temporary(), not published
   int lock_ = -1;
   bool created_ = false;
+  Published published_ = Published::kNothing;
 };
 
 }  // namespace dooly::results

@@ -26,7 +26,7 @@ struct OutputFiles {
 /// Without a directory it has no sinks and publishes nothing.
 class RunOutput {
  public:
-  /// Throws OutputRefused if the directory cannot be used (see OutputDirectory) or a file cannot be opened.
+  /// Throws NameRefused if the directory cannot be used (see OutputDirectory) or a file cannot be opened.
   RunOutput(const std::optional<std::filesystem::path>& directory, bool force, OutputFiles files, RowNames names,
             const std::vector<std::string>& pools);
 
@@ -41,6 +41,7 @@ class RunOutput {
   /// partial. A file that could not be completed is dropped, the results are marked as partial for that reason (also in
   /// `summary`), and WriteFailed is thrown at the end.
   void publish(Summary& summary, const Timing& timing);
+  Published published() const { return directory_ ? directory_->published() : Published::kNothing; }
 
  private:
   void complete_sinks(std::string& failure);
