@@ -141,7 +141,8 @@ class Parser {
         one = *text;
         is_missing = one->empty();
       } else {
-        is_missing = std::get<std::vector<std::string>*>(argument.target)->empty();
+        const auto& many = *std::get<std::vector<std::string>*>(argument.target);
+        is_missing = many.empty() || has_empty(many);
       }
       const std::string allowed = argument.allowed.empty() ? "" : "; allowed: " + listed(argument.allowed);
       if (is_missing) throw UsageError(node.path + ": needs " + argument.name + allowed + hint(node));
@@ -151,9 +152,17 @@ class Parser {
     for (const OptionSpec& option : globals_) check_option(node, option);
   }
 
+  static bool has_empty(const std::vector<std::string>& values) {
+    return std::find(values.begin(), values.end(), "") != values.end();
+  }
+
+  /// An empty value is none: of a variable that is not set, mostly, and as a path it would be the working directory.
   static void check_option(const Node& node, const OptionSpec& option) {
-    if (auto* const* text = std::get_if<std::optional<std::string>*>(&option.target); text && (*text)->has_value())
-      check_allowed(node, option.name, ***text, option.allowed);
+    auto* const* one = std::get_if<std::optional<std::string>*>(&option.target);
+    auto* const* many = std::get_if<std::vector<std::string>*>(&option.target);
+    if ((one && (*one)->has_value() && (**one)->empty()) || (many && has_empty(**many)))
+      throw UsageError(node.path + ": " + option.name + ": needs a value, " + option.value + ", got ''" + hint(node));
+    if (one && (*one)->has_value()) check_allowed(node, option.name, ***one, option.allowed);
   }
   static void check_allowed(const Node& node, const std::string& name, const std::string& value,
                             const std::vector<std::string>& allowed) {

@@ -9,7 +9,6 @@
 
 #include <cstring>
 #include <string>
-#include <system_error>
 
 namespace dooly::cli {
 namespace {
@@ -27,8 +26,7 @@ Encoding encoding_of(const fs::path& path) {
 
 std::optional<files::WholeFile> opened(const std::optional<fs::path>& path, bool force) {
   if (!path) return {};
-  std::error_code ignored;
-  if (!fs::is_directory(*path, ignored)) refuse_taken(*path, force);
+  refuse_taken(*path, force);
   return std::optional<files::WholeFile>(std::in_place, *path);
 }
 

@@ -12,6 +12,7 @@
 #include "oracle_store/signature_store.hpp"
 
 #include <charconv>
+#include <deque>
 #include <filesystem>
 #include <memory>
 #include <utility>
@@ -75,12 +76,33 @@ std::filesystem::path file_of(const std::string& out, const oracle::StepPlan& pl
   return path.replace_filename(name);
 }
 
-void write_plans(const PlanArguments& arguments, const std::vector<oracle::StepPlan>& plans, Terminal& terminal) {
-  for (const oracle::StepPlan& plan : plans) refuse_taken(file_of(*arguments.out, plan, plans.size()), arguments.force);
+/// What several names are made from must be a file's: no directory, and not a device, beside which they would be made.
+void check_pattern(const std::filesystem::path& out, std::size_t plans) {
+  refuse_taken(out, true);
+  std::error_code ignored;
+  if (!out.has_filename() || std::filesystem::is_other(out, ignored))
+    throw UsageError("--out: must be a file's name for each of " + std::to_string(plans) +
+                     " stages (--stage N writes one), got '" + out.string() + "'");
+}
+
+/// The files of --out, open before anything is printed or saved; none without it.
+std::deque<files::WholeFile> opened_files(const PlanArguments& arguments, const std::vector<oracle::StepPlan>& plans) {
+  std::deque<files::WholeFile> opened;  // they do not move
+  if (!arguments.out) return opened;
+  if (plans.size() > 1) check_pattern(*arguments.out, plans.size());
   for (const oracle::StepPlan& plan : plans) {
     const std::filesystem::path path = file_of(*arguments.out, plan, plans.size());
-    files::write_whole_file(path, plan_json(plan));
-    terminal.note("wrote " + path.string());
+    refuse_taken(path, arguments.force);
+    opened.emplace_back(path);
+  }
+  return opened;
+}
+
+void write_plans(std::deque<files::WholeFile>& opened, const std::vector<oracle::StepPlan>& plans, Terminal& terminal) {
+  for (std::size_t i = 0; i < opened.size(); ++i) {
+    opened[i].write(plan_json(plans[i]));
+    opened[i].finish();
+    terminal.note("wrote " + opened[i].path().string());
   }
 }
 
@@ -103,6 +125,7 @@ void save_plans(const PlanArguments& arguments, const std::vector<oracle::StepPl
 ExitCode plan(const PlanArguments& arguments, Terminal& terminal) {
   if (arguments.save && !arguments.store) throw UsageError("--save: needs --store, the store to save the plan in");
   const std::vector<oracle::StepPlan> plans = plans_of(arguments);
+  std::deque<files::WholeFile> files = opened_files(arguments, plans);
   std::optional<StoreCoverage> coverage;
   if (arguments.store) coverage.emplace(*opener_of(*arguments.store, "--store")());
   for (std::size_t i = 0; i < plans.size(); ++i) {
@@ -110,7 +133,7 @@ ExitCode plan(const PlanArguments& arguments, Terminal& terminal) {
     terminal.print(plan_text(plans[i], coverage ? &*coverage : nullptr));
   }
   if (arguments.save) save_plans(arguments, plans, terminal);
-  if (arguments.out) write_plans(arguments, plans, terminal);
+  write_plans(files, plans, terminal);
   return ExitCode::kDone;
 }
 

@@ -1,5 +1,6 @@
 #include "cli_error.hpp"
 #include "interrupts.hpp"
+#include "new_file.hpp"
 #include "verbs.hpp"
 
 #include "files/whole_file.hpp"
@@ -41,14 +42,6 @@ std::vector<validate::Validation> load_all(const std::vector<std::string>& files
   }
   if (!problems.empty()) throw UsageError(problems);
   return loaded;
-}
-
-/// Before anything runs, so that a name that will not do costs nothing.
-void make_directory(const fs::path& directory) {
-  std::error_code error;
-  fs::create_directories(directory, error);
-  if (error || !fs::is_directory(directory, error))
-    throw UsageError(directory.string() + ": cannot be made a directory: " + (error ? error.message() : "a file"));
 }
 
 void write_outcome(const validate::Outcome& outcome, const fs::path& directory) {
@@ -100,7 +93,7 @@ ExitCode show_sensitivity(const ValidateArguments& arguments, Terminal& terminal
 
 ExitCode judge_all(const ValidateArguments& arguments, Terminal& terminal) {
   const std::vector<validate::Validation> validations = load_all(arguments.files);
-  if (arguments.out) make_directory(*arguments.out);
+  if (arguments.out) make_directory(*arguments.out);  // before anything runs
   const bool as_json = arguments.format == "json";
   validate::Workbench workbench([&](const std::string& line) { terminal.note(line); });
   Score score;

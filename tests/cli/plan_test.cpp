@@ -53,6 +53,37 @@ TEST(Plan, WritesJsonAndOneFileAStage) {
   EXPECT_TRUE(fs::exists(scratch / "p.stage1.json"));
 }
 
+TEST(Plan, RefusesWhatTheFilesOfSeveralStagesCannotBeBeforeAnythingIsSaid) {
+  const Scratch scratch;
+  fs::create_directory(scratch / "d");
+  const std::string why = "--out: must be a file's name for each of 2 stages (--stage N writes one), got '";
+  for (const auto& [out, message] :
+       {std::pair<std::string, std::string>{"/dev/null", why + "/dev/null'"},
+        {scratch.name("d"), scratch.name("d") + ": is a directory"},
+        {scratch.name("new/"), why + scratch.name("new/") + "'"},
+        {"", "dooly plan: --out: needs a value, FILE, got ''; see 'dooly plan --help'"},
+        {scratch.name("no/p.json"),
+         scratch.name("no/p.stage0.json") + ": cannot be written: No such file or directory"}}) {
+    const ProcessResult result = dooly({"plan", "Qwen/Qwen3-8B", "--pp", "2", "--out", out});
+    EXPECT_EQ(result.code, 2) << out;
+    EXPECT_EQ(result.out, "");
+    EXPECT_EQ(result.err, message + "\n");
+  }
+  EXPECT_EQ(std::distance(fs::directory_iterator(scratch.path()), {}), 1);
+  // of one stage a device will do
+  EXPECT_EQ(dooly({"plan", "Qwen/Qwen3-8B", "--pp", "2", "--stage", "1", "--out", "/dev/null"}).code, 0);
+}
+
+TEST(Plan, AStageThatIsThereLeavesTheOthersUnwritten) {
+  const Scratch scratch;
+  scratch.file("p.stage1.json", "mine");
+  const ProcessResult result = dooly({"plan", "Qwen/Qwen3-8B", "--pp", "2", "--out", scratch.name("p.json")});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_EQ(result.out, "");
+  EXPECT_EQ(result.err, scratch.name("p.stage1.json") + ": exists already; --force replaces it\n");
+  EXPECT_EQ(std::distance(fs::directory_iterator(scratch.path()), {}), 1);
+}
+
 oracle::Sample sample_at(std::uint64_t tokens) {
   oracle::Sample sample;
   sample.point = {tokens};
