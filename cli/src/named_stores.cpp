@@ -4,9 +4,7 @@
 
 #include "oracle_store/compare.hpp"
 #include "oracle_store/record_set.hpp"
-#include "oracle_store/sources.hpp"
 #include "scenarios/find_store.hpp"
-#include "sim/deployment.hpp"
 
 namespace dooly::cli {
 namespace {
@@ -16,10 +14,10 @@ namespace fs = std::filesystem;
 /// Several stores as one, in memory.
 class MergedRecords final : public store::RecordStream {
  public:
-  MergedRecords(const std::string& name, const std::vector<fs::path>& paths) {
+  MergedRecords(const std::string& name, const std::vector<fs::path>& paths, const StoreReader& open) {
     std::vector<std::unique_ptr<store::RecordStream>> inputs;
     std::vector<store::RecordStream*> pointers;
-    for (const fs::path& path : paths) pointers.push_back(inputs.emplace_back(store::open_records(path)).get());
+    for (const fs::path& path : paths) pointers.push_back(inputs.emplace_back(open(path)).get());
     store::merge(
         pointers, store::Prefer::kFirst, [&](const store::Record& record, std::size_t) { records_.put(record); },
         [&](const store::Difference& difference) {
@@ -38,21 +36,22 @@ class MergedRecords final : public store::RecordStream {
 }  // namespace
 
 std::vector<fs::path> named_stores(const std::string& name, const std::string& option) {
-  if (fs::exists(name)) return {name};  // throws where the name can never do, as of a link to itself
+  const fs::file_status there = fs::status(name);  // throws where the name can never do, as of a link to itself
+  if (fs::is_other(there)) return {name};          // whoever reads it says what is wrong with it
   try {
     if (name.empty()) throw std::string("names no store");
-    return scenario::find_store(name, fs::path(".") / name, sim::known_names().store_directories);
+    const fs::path shipped = scenario::shipped_stores();
+    return scenario::find_store(name, name, shipped.empty() ? std::vector<fs::path>{} : std::vector{shipped});
   } catch (const std::string& what) {
     throw UsageError(option.empty() ? name + ": " + what : option + ": " + what + ", got '" + name + "'");
   }
 }
 
-RecordOpener opener_of(const std::string& name, const std::string& option) {
-  return [name, option]() -> std::unique_ptr<store::RecordStream> {
-    const std::vector<fs::path> paths = named_stores(name, option);
-    if (paths.size() == 1) return store::open_records(paths.front());
-    return std::make_unique<MergedRecords>(name, paths);
-  };
+std::unique_ptr<store::RecordStream> named_records(const std::string& name, const StoreReader& open,
+                                                   const std::string& option) {
+  const std::vector<fs::path> paths = named_stores(name, option);
+  if (paths.size() == 1) return open(paths.front());
+  return std::make_unique<MergedRecords>(name, paths, open);
 }
 
 }  // namespace dooly::cli

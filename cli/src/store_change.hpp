@@ -1,7 +1,7 @@
 #pragma once
 
 #include "exit_code.hpp"
-#include "named_stores.hpp"
+#include "record_opener.hpp"
 #include "terminal.hpp"
 
 #include "oracle_store/record.hpp"

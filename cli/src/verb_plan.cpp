@@ -1,7 +1,7 @@
 #include "cli_error.hpp"
-#include "named_stores.hpp"
 #include "new_file.hpp"
 #include "plan_text.hpp"
+#include "record_opener.hpp"
 #include "store_coverage.hpp"
 #include "text.hpp"
 #include "verbs.hpp"

@@ -1,5 +1,7 @@
 #include "cli_error.hpp"
+#include "named_stores.hpp"
 #include "new_file.hpp"
+#include "record_opener.hpp"
 #include "removed_on_signal.hpp"
 #include "store_change.hpp"
 #include "text.hpp"

@@ -1,4 +1,5 @@
 #include "named_stores.hpp"
+#include "record_opener.hpp"
 #include "text.hpp"
 #include "verb_store.hpp"
 

@@ -1,5 +1,6 @@
 #include "cli_error.hpp"
 #include "named_stores.hpp"
+#include "record_opener.hpp"
 #include "stored_fits.hpp"
 #include "text.hpp"
 #include "verb_store.hpp"

@@ -10,6 +10,7 @@ namespace {
 namespace fs = std::filesystem;
 constexpr std::string_view kEnding = ".jsonl.zst";
 
+/// Files whose names begin with `name`, but for those whose names are in `found` already.
 void add_matching(const fs::path& directory, const std::string& name, std::map<std::string, fs::path>& found) {
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(directory, ignored)) {
@@ -18,6 +19,8 @@ void add_matching(const fs::path& directory, const std::string& name, std::map<s
       found.emplace(file, entry.path());
   }
 }
+
+bool is_plain_name(const std::string& text) { return text.find('/') == std::string::npos && !text.ends_with(kEnding); }
 
 std::vector<fs::path> search_path() {
   std::vector<fs::path> directories;
@@ -31,16 +34,28 @@ std::vector<fs::path> search_path() {
   return directories;
 }
 
-/// "; there: a, b", of the stores that a name could have found.
-std::string all_in(const std::vector<fs::path>& directories) {
+/// The first file of just this name, else all whose names begin with it.
+std::vector<fs::path> of_name(const std::string& name, const std::vector<fs::path>& directories) {
+  std::error_code ignored;
+  std::map<std::string, fs::path> found;
+  for (const fs::path& directory : directories) {
+    const fs::path exact = directory / (name + std::string(kEnding));
+    if (fs::is_regular_file(exact, ignored)) return {exact};
+    add_matching(directory, name, found);
+  }
+  std::vector<fs::path> files;
+  for (const auto& [file, path] : found) files.push_back(path);
+  return files;
+}
+
+/// "; there: a, b": what a name could have meant, without the ending; empty where there is nothing.
+std::string listed(const char* before, const std::vector<fs::path>& files) {
   constexpr std::size_t kMost = 20;
-  std::map<std::string, fs::path> all;
-  for (const fs::path& directory : directories) add_matching(directory, "", all);
   std::string text;
-  std::size_t shown = 0;
-  for (const auto& [file, path] : all) {
-    if (shown++ == kMost) return text + " and " + std::to_string(all.size() - kMost) + " more";
-    text += (text.empty() ? "; there: " : ", ") + file.substr(0, file.size() - kEnding.size());
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (i == kMost) return text + " and " + std::to_string(files.size() - kMost) + " more";
+    const std::string file = files[i].filename().string();
+    text += (i == 0 ? before : ", ") + file.substr(0, file.size() - kEnding.size());
   }
   return text;
 }
@@ -49,26 +64,31 @@ std::string all_in(const std::vector<fs::path>& directories) {
 
 std::vector<fs::path> find_store(const std::string& text, const fs::path& at, const std::vector<fs::path>& more) {
   std::error_code ignored;
-  if (fs::is_directory(at, ignored) || fs::is_regular_file(at, ignored)) return {at};
-  const bool is_name = text.find('/') == std::string::npos && !text.ends_with(kEnding);
-  std::map<std::string, fs::path> found;
-  std::vector<fs::path> directories = {at.parent_path()};
-  if (is_name) {
-    for (const fs::path& directory : search_path()) directories.push_back(directory);
+  std::vector<fs::path> directories;
+  if (is_plain_name(text)) {
+    directories = search_path();
     directories.insert(directories.end(), more.begin(), more.end());
   }
   const std::string name = at.filename().string();
-  if (!name.empty())
-    for (const fs::path& directory : directories) add_matching(directory, name, found);
-  if (found.empty()) {
-    std::string searched;
-    for (const fs::path& directory : directories) searched += (searched.empty() ? "" : ", ") + directory.string();
-    throw "no such store: neither a directory nor a file, and no " + name + "*" + std::string(kEnding) + " in " +
-        searched + all_in(directories);
+  if (fs::is_directory(at, ignored) || fs::is_regular_file(at, ignored)) {
+    const std::vector<fs::path> others = name.empty() ? std::vector<fs::path>{} : of_name(name, directories);
+    if (others.empty()) return {at};
+    throw "means two things, " + fs::absolute(at).string() + " and by name " + listed("", others) + " of " +
+        others.front().parent_path().string() + "; './" + name + "' is the first, a name in full one of the others";
   }
-  std::vector<fs::path> files;
-  for (const auto& [file, path] : found) files.push_back(path);
-  return files;
+  directories.insert(directories.begin(), at.has_parent_path() ? at.parent_path() : ".");
+  std::vector<fs::path> found = name.empty() ? std::vector<fs::path>{} : of_name(name, directories);
+  if (!found.empty()) return found;
+  std::string searched;
+  for (const fs::path& directory : directories) searched += (searched.empty() ? "" : ", ") + directory.string();
+  throw "no such store: neither a directory nor a file, and no " + name + "*" + std::string(kEnding) + " in " +
+      searched + listed("; there: ", of_name("", directories));
+}
+
+fs::path shipped_stores() {
+  std::error_code ignored;
+  const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
+  return ignored ? fs::path() : program.parent_path().parent_path() / "share/dooly/stores";
 }
 
 }  // namespace dooly::scenario

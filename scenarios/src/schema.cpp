@@ -89,9 +89,11 @@ Object oracle_object() {
       "`kind`.",
       {
           choice("kind", {"roofline", "profiled", "fixed", "plugin"}, "Kind of oracle.").required(),
-          text("store",
-               "A store directory, a `.jsonl.zst` file, or a NAME: all NAME*.jsonl.zst beside the scenario, in the "
-               "directories of `DOOLY_PATH` or the installation's `stores`, merged.")
+          text(
+              "store",
+              "A store directory, a `.jsonl.zst` file, or a NAME: NAME.jsonl.zst, else all NAME*.jsonl.zst, beside the "
+              "scenario, in the directories of `DOOLY_PATH` or the installation's `stores`, merged. What is both a "
+              "path and a name of the latter two is refused; `./NAME` is the path.")
               .required()
               .only("kind", {"profiled"}),
           text("environment", "Only environments of the store whose id begins with this or whose description holds it.")

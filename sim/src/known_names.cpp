@@ -2,12 +2,12 @@
 #include "oracle/gpu.hpp"
 #include "oracle/model_table.hpp"
 #include "oracle/platform.hpp"
+#include "scenarios/find_store.hpp"
 #include "schedulers/builtin.hpp"
 #include "sim/deployment.hpp"
 #include "sim/profile_store.hpp"
 
 #include <filesystem>
-#include <system_error>
 
 namespace dooly::sim {
 
@@ -19,12 +19,13 @@ scenario::Names known_names() {
   for (const auto& router : schedulers::builtin_routers()) names.routers.emplace_back(router.name);
   for (const auto& platform : oracle::shipped_platforms()) names.platforms.emplace_back(platform.name);
   for (const auto& term : oracle::platform_terms()) names.platform_terms.emplace_back(term.key);
-  std::error_code ignored;
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", ignored);
-  if (!ignored) {
-    const std::filesystem::path stores = program.parent_path().parent_path() / "share/dooly/stores";
+  if (const std::filesystem::path stores = scenario::shipped_stores(); !stores.empty()) {
     names.store_directories.push_back(stores);
-    names.shipped_store = [stores](const std::string& gpu) { return shipped_store(stores, gpu); };
+    // As a path: what a user has under the same name, beside the scenario or elsewhere, is not asked for.
+    names.shipped_store = [stores](const std::string& gpu) {
+      const std::string name = shipped_store(stores, gpu);
+      return name.empty() ? name : (stores / name).string();
+    };
   }
   names.check_options = [](const scenario::Component& component) {
     const schedulers::Choice choice{component.plugin, component.name, component.options};

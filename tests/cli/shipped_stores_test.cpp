@@ -93,5 +93,28 @@ TEST(ShippedStoresByName, AScenarioFindsThemAsOne) {
   EXPECT_LT(answers.value("roofline", 0.0), 0.01) << answers;
 }
 
+TEST(ShippedStoresByName, WhatAUserHasUnderTheirNamesIsNotAskedUnlessNamed) {
+  const Scratch scratch;
+  const std::string scenario = scratch.file("s.yaml", small_scenario());
+  const ProcessResult before = dooly({"run", scenario, "--quiet", "--format", "json"});
+  ASSERT_EQ(before.code, 0) << before.err;
+  scratch.file("h200-mine.jsonl.zst", "no store");
+  fs::create_directory(scratch / "h200");
+  const ProcessResult after = dooly({"run", scenario, "--quiet", "--format", "json"}, {.directory = scratch.path()});
+  EXPECT_EQ(after.code, 0) << after.err;
+  EXPECT_EQ(after.out, before.out);
+
+  const ProcessResult named = dooly({"store", "ls", "h200"}, {.directory = scratch.path()});
+  EXPECT_EQ(named.code, 2);
+  EXPECT_NE(named.err.find("h200: means two things, " + scratch.name("h200") + " and by name h200-fa2, "),
+            std::string::npos)
+      << named.err;
+  const ProcessResult typed =
+      dooly({"check", scenario, "--set", "oracle=[{kind: profiled, store: h200}]"}, {.directory = scratch.path()});
+  EXPECT_EQ(typed.code, 2);
+  EXPECT_NE(typed.err.find("store: means two things, "), std::string::npos) << typed.err;
+  EXPECT_EQ(dooly({"store", "ls", "h200-nccl"}, {.directory = scratch.path()}).code, 0);
+}
+
 }  // namespace
 }  // namespace dooly::cli

@@ -146,24 +146,25 @@ TEST_F(StoreVerb, AnExportSaysWhereItsSamplesComeFrom) {
 }
 
 TEST_F(StoreVerb, ReadsWhatANameBeginsAsOneStore) {
-  write(scratch_.name("b.jsonl.zst"), {{8, 1e-5}, {128, 3e-5}});
+  write(scratch_.name("b-1.jsonl.zst"), {{8, 1e-5}, {128, 3e-5}});
   write(scratch_.name("by-kind.jsonl.zst"), {{256, 5e-5}});
   const std::string b = scratch_.name("b");
   // points 8 and 128 of the one, 256 of the other, of two operators each; a.jsonl.zst is not meant
   const ProcessResult stat = verb({"stat", b});
   EXPECT_EQ(stat.code, 0) << stat.err;
   EXPECT_NE(stat.out.find("samples            6\n"), std::string::npos) << stat.out;
-  const auto bytes = std::filesystem::file_size(b + ".jsonl.zst") + std::filesystem::file_size(b + "y-kind.jsonl.zst");
+  const auto bytes =
+      std::filesystem::file_size(b + "-1.jsonl.zst") + std::filesystem::file_size(b + "y-kind.jsonl.zst");
   EXPECT_NE(stat.out.find("bytes on disk      " + std::to_string(bytes / 1000) + ","), std::string::npos) << stat.out;
   ASSERT_EQ(verb({"export", b, scratch_.name("whole.jsonl.zst")}).code, 0);
   EXPECT_EQ(verb({"diff", b, scratch_.name("whole"), "--exit-code"}).code, 0);
-  EXPECT_EQ(verb({"verify", b}).out, b + ".jsonl.zst: sound\n" + b + "y-kind.jsonl.zst: sound\n");
+  EXPECT_EQ(verb({"verify", b}).out, b + "-1.jsonl.zst: sound\n" + b + "y-kind.jsonl.zst: sound\n");
   EXPECT_NE(verb({"show", b, "operator", oracle::signature_of(linear(1024)).hex()}).out.find("256"), std::string::npos);
 }
 
 TEST_F(StoreVerb, StoresOfOneNameThatContradictEachOtherAreRefused) {
-  write(scratch_.name("b.jsonl.zst"), {{8, 1e-5}});
-  write(scratch_.name("bb.jsonl.zst"), {{8, 2e-5}});
+  write(scratch_.name("b-1.jsonl.zst"), {{8, 1e-5}});
+  write(scratch_.name("b-2.jsonl.zst"), {{8, 2e-5}});
   const ProcessResult result = verb({"ls", scratch_.name("b")});
   EXPECT_EQ(result.code, 2);
   EXPECT_EQ(result.err.rfind(scratch_.name("b") + ": these stores contradict each other: ~ sample of ", 0), 0u)

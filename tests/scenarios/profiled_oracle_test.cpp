@@ -1,3 +1,4 @@
+#include "scenarios/find_store.hpp"
 #include "scenarios/write.hpp"
 
 #include "test_files.hpp"
@@ -51,6 +52,34 @@ TEST_F(ProfiledOracle, StoreIsAFileADirectoryOrAName) {
   EXPECT_EQ(directory.files, std::vector{elsewhere_});
 }
 
+TEST_F(ProfiledOracle, ANameInFullIsThatStoreAlone) {
+  const auto vllm = touch("h200-vllm.jsonl.zst"), extra = touch("h200-vllm-extra.jsonl.zst");
+  const std::string oracle = "oracle: {kind: profiled, store: ";
+  EXPECT_EQ(first_of(test::load(short_form(oracle + "h200-vllm}\n"))).files, std::vector{vllm});
+  EXPECT_EQ(first_of(test::load(short_form(oracle + "h200-vll}\n"))).files, (std::vector{extra, vllm}));
+  EXPECT_EQ(first_of(test::load(short_form(oracle + (elsewhere_ / "h200-vllm").string() + "}\n"))).files,
+            std::vector{vllm});
+}
+
+TEST_F(ProfiledOracle, APathThatIsANameTooIsRefused) {
+  touch("s-a.jsonl.zst"), touch("s-b.jsonl.zst");
+  const std::filesystem::path here = elsewhere_ / "here";
+  std::filesystem::create_directories(here / "s");
+  const auto files_of = [&](const char* store) { return find_store(store, here / store, {}); };
+  try {
+    files_of("s");
+    ADD_FAILURE() << "was not refused";
+  } catch (const std::string& what) {
+    EXPECT_EQ(what, "means two things, " + (here / "s").string() + " and by name s-a, s-b of " + elsewhere_.string() +
+                        "; './s' is the first, a name in full one of the others");
+  }
+  EXPECT_EQ(files_of("./s"), std::vector{here / "./s"});
+  EXPECT_EQ(files_of("s-a"), std::vector{elsewhere_ / "s-a.jsonl.zst"});
+  std::ofstream(here / "s.jsonl.zst") << "an export beside the directory is no other name";
+  ::unsetenv("DOOLY_PATH");
+  EXPECT_EQ(files_of("s"), std::vector{here / "s"});
+}
+
 TEST_F(ProfiledOracle, ExplainedItLoadsBackEqual) {
   touch("h200-a.jsonl.zst");
   const Scenario one =
@@ -92,7 +121,7 @@ TEST_F(ProfiledOracle, WithoutOneItIsTheShippedStoreOfTheGpuAndTheRooflineBehind
   std::vector<std::string> asked;
   names.shipped_store = [&](const std::string& gpu) {
     asked.push_back(gpu);
-    return gpu == "H200-SXM" ? "h200" : "";
+    return gpu == "H200-SXM" ? (elsewhere_ / "h200").string() : "";
   };
   const Scenario measured = test::load(short_form(), {}, names);
   ASSERT_EQ(measured.oracles.size(), 2u);
@@ -106,14 +135,28 @@ TEST_F(ProfiledOracle, WithoutOneItIsTheShippedStoreOfTheGpuAndTheRooflineBehind
   EXPECT_EQ(test::load(short_form(), {"oracle=roofline"}, names).oracles,
             std::vector<OracleSpec>{RooflineOracleSpec{}});
   const Scenario long_form = test::load(test::two_pools(), {}, names);
-  EXPECT_EQ(first_of(long_form).store, "h200");
+  EXPECT_EQ(first_of(long_form).store, elsewhere_ / "h200");
   EXPECT_EQ(first_of(test::load(explain(measured), {}, names)).files, std::vector{file});
+}
+
+TEST_F(ProfiledOracle, TheShippedStoreIsNeverAFileOfTheUsersWithItsName) {
+  const std::filesystem::path shipped = elsewhere_ / "shipped";
+  std::filesystem::create_directory(shipped);
+  const std::filesystem::path file = shipped / "h200-a.jsonl.zst";
+  std::ofstream(file) << "x";
+  touch("h200-mine.jsonl.zst");  // DOOLY_PATH, and where the scenario lies
+  touch("h200");
+  Names names = test::known_names();
+  names.store_directories = {shipped};
+  names.shipped_store = [&](const std::string&) { return (shipped / "h200").string(); };
+  const Scenario scenario = parse_scenario(short_form(), elsewhere_ / "s.yaml", {}, names);
+  EXPECT_EQ(first_of(scenario).files, std::vector{file});
 }
 
 TEST_F(ProfiledOracle, TwoKindsOfGpuHaveNoShippedStore) {
   touch("h200-a.jsonl.zst");
   Names names = test::known_names();
-  names.shipped_store = [](const std::string&) { return "h200"; };
+  names.shipped_store = [&](const std::string&) { return (elsewhere_ / "h200").string(); };
   const std::string two = R"(dooly: 1
 workload: {synthetic: {requests: 10, arrivals: {process: poisson, rate: 20/s}, prompt_tokens: 512, output_tokens: 64}}
 cluster: {nodes: [{name: a, gpu: H200-SXM}, {name: b, gpu: H100-SXM}]}

@@ -35,8 +35,8 @@ struct Names {
   std::vector<std::string> platforms;  ///< shipped platforms
   std::vector<std::string> platform_terms;  ///< host times that a scenario may give itself
   std::vector<std::filesystem::path> store_directories;  ///< where stores are looked for by name, after the scenario's
-  /// The shipped store measured on a GPU, as `oracle: [{kind: profiled, store: …}]` names it; empty: none. Asked where
-  /// a scenario names no oracle. May be empty.
+  /// The shipped store measured on a GPU, as the absolute path that `oracle: [{kind: profiled, store: …}]` names it by;
+  /// empty: none. Asked where a scenario names no oracle. May be empty.
   std::function<std::string(const std::string& gpu)> shipped_store;
   /// Checks a component's options (and that a plug-in loads and has it); asked only where its name is known. May be
   /// empty.
