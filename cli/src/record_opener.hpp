@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace dooly::cli {
 
@@ -12,5 +13,9 @@ namespace dooly::cli {
 using RecordOpener = std::function<std::unique_ptr<store::RecordStream>()>;
 /// Of all stores called `name` as one, looked for when they are opened; it throws as named_records() does.
 RecordOpener opener_of(const std::string& name, const std::string& option = {});
+
+/// One for each store behind each name, in order, for who decides between stores that contradict each other. Throws as
+/// named_stores() does.
+std::vector<RecordOpener> openers_of(const std::vector<std::string>& names);
 
 }  // namespace dooly::cli

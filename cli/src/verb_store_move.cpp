@@ -1,4 +1,6 @@
 #include "cli_error.hpp"
+#include "named_stores.hpp"
+#include "record_opener.hpp"
 #include "store_change.hpp"
 #include "text.hpp"
 #include "verb_store.hpp"
@@ -42,6 +44,12 @@ struct ImportArguments {
   }
 };
 
+/// Neither a directory nor a file that holds anything.
+void refuse_device(const std::string& target) {
+  std::error_code ignored;
+  if (std::filesystem::is_other(target, ignored)) throw UsageError(target + ": must be a directory or a portable file");
+}
+
 /// Reads foreign profiles into memory; what became of them goes to stdout.
 RecordOpener read_profiles(const ImportArguments& arguments, Terminal& terminal) {
   const auto records = std::make_shared<store::RecordSet>();
@@ -59,11 +67,12 @@ RecordOpener read_profiles(const ImportArguments& arguments, Terminal& terminal)
 }
 
 ExitCode import_into_store(const ImportArguments& arguments, Terminal& terminal) {
+  refuse_device(arguments.store);
   StoreChange change{.target = arguments.store, .adds = true};
   change.on_conflict = parse_preference(arguments.prefer, "store");
   change.remedy = "--prefer store or --prefer new decides";
   if (arguments.format.value_or(kOwnFormat) == kOwnFormat)
-    for (const std::string& input : arguments.inputs) change.inputs.push_back(opener_of(input));
+    change.inputs = openers_of(arguments.inputs);
   else
     change.inputs.push_back(read_profiles(arguments, terminal));
   return carry_out(change, terminal);
@@ -73,18 +82,20 @@ ExitCode import_into_store(const ImportArguments& arguments, Terminal& terminal)
 
 ExitCode merge(const std::string& out, const std::vector<std::string>& inputs, OnConflict on_conflict, bool force,
                Terminal& terminal) {
+  refuse_device(out);
   std::error_code ignored;
   const bool is_there = is_taken(out);
   for (const std::string& input : inputs)
-    if (is_there && std::filesystem::equivalent(out, input, ignored))
-      throw UsageError(out + ": is an input too; dooly store import adds to a store");
+    for (const std::filesystem::path& store : named_stores(input))
+      if (is_there && std::filesystem::equivalent(out, store, ignored))
+        throw UsageError(out + ": is an input too; dooly store import adds to a store");
   if (is_there && !(force && is_portable(out)))
     throw UsageError(out + ": exists already; " +
                      (is_portable(out) ? "--force replaces it" : "dooly store import adds to a store"));
   StoreChange change{.target = out};
   change.on_conflict = on_conflict;
   change.remedy = "--prefer first or --prefer last decides";
-  for (const std::string& input : inputs) change.inputs.push_back(opener_of(input));
+  change.inputs = openers_of(inputs);
   return carry_out(change, terminal);
 }
 
@@ -130,7 +141,7 @@ Command store_merge_command() {
   Command command{.name = "merge", .purpose = "unites stores into a new one and reports conflicts"};
   command.details =
       "Records that the inputs hold with different contents are conflicts: they are listed, and nothing is written\n"
-      "(exit status 4) unless --prefer says which input wins.\n";
+      "(exit status 4) unless --prefer says which input wins; of files behind one name, in the order of their names.\n";
   command.arguments = {
       {"OUT", "a new directory, or a portable file (.jsonl.zst)", &arguments->out},
       {"STORE", "directories, portable files, or the beginning of the names of shipped ones", &arguments->inputs}};

@@ -171,6 +171,27 @@ TEST_F(StoreVerb, StoresOfOneNameThatContradictEachOtherAreRefused) {
       << result.err;
 }
 
+TEST_F(StoreVerb, APreferenceReachesFilesBehindOneName) {
+  write(scratch_.name("b-1.jsonl.zst"), {{8, 1e-5}});
+  write(scratch_.name("b-2.jsonl.zst"), {{8, 2e-5}});
+  const std::string out = scratch_.name("out.jsonl.zst"), name = scratch_.name("b");
+  const ProcessResult refused = verb({"merge", out, name});
+  EXPECT_EQ(refused.code, 4) << refused.err;
+  EXPECT_NE(refused.out.find("median_s 0.00001 -> 0.00002"), std::string::npos) << refused.out;
+  EXPECT_NE(refused.err.find("2 conflicts, nothing was written; --prefer"), std::string::npos) << refused.err;
+  for (const auto& [side, kept] : {std::pair{"first", "b-1"}, {"last", "b-2"}}) {
+    EXPECT_EQ(verb({"merge", out, name, "--prefer", side, "--force"}).code, 0) << side;
+    EXPECT_EQ(verb({"diff", out, scratch_.name(kept), "--exit-code"}).code, 0) << side;
+  }
+  EXPECT_EQ(verb({"import", store_, name}).code, 4);
+  EXPECT_EQ(verb({"import", store_, name, "--prefer", "new"}).code, 0);
+  EXPECT_EQ(verb({"diff", store_, scratch_.name("b-2"), "--exit-code"}).code, 0);
+  EXPECT_EQ(verb({"merge", scratch_.name("b-2.jsonl.zst"), name, "--force"}).err,
+            scratch_.name("b-2.jsonl.zst") + ": is an input too; dooly store import adds to a store\n");
+  EXPECT_EQ(verb({"merge", "/dev/null", name}).err, "/dev/null: must be a directory or a portable file\n");
+  EXPECT_EQ(verb({"import", "/dev/null", name}).err, "/dev/null: must be a directory or a portable file\n");
+}
+
 TEST_F(StoreVerb, WhatIsNoStoreIsRefused) {
   EXPECT_EQ(verb({"ls", scratch_.name("absent")}).err,
             scratch_.name("absent") + ": no such store: neither a directory nor a file, and no absent*.jsonl.zst in " +
