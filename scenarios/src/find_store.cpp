@@ -85,6 +85,13 @@ std::vector<fs::path> find_store(const std::string& text, const fs::path& at, co
       searched + listed("; there: ", of_name("", directories));
 }
 
+std::vector<fs::path> stores_called(const std::string& text) {
+  if (text.empty() || !is_plain_name(text)) return {};
+  std::vector<fs::path> directories = search_path();
+  if (const fs::path shipped = shipped_stores(); !shipped.empty()) directories.push_back(shipped);
+  return of_name(text, directories);
+}
+
 fs::path shipped_stores() {
   std::error_code ignored;
   const fs::path program = fs::read_symlink("/proc/self/exe", ignored);

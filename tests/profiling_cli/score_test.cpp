@@ -71,6 +71,24 @@ TEST(Score, PointsOfTheFitAreNotHeldOut) {
   EXPECT_EQ(dooly({"score", fitted, scratch.name("nothing.jsonl.zst")}).code, 2);
 }
 
+TEST(Score, TakesStoresByNameAsOne) {
+  const Scratch scratch;
+  write(scratch.name("s-1.jsonl.zst"), line(64, 128));
+  write(scratch.name("s-2.jsonl.zst"), line(128, 128));
+  write(scratch.name("s.jsonl"), line(64, 64));
+  const std::string held_out = scratch.name("other.jsonl.zst");
+  write(held_out, line(96, 512));
+  const ProcessResult named = dooly({"score", scratch.name("s"), scratch.name("oth")});
+  EXPECT_EQ(named.code, 0) << named.err;
+  EXPECT_EQ(named.out, dooly({"score", scratch.name("s.jsonl"), held_out}).out);
+  const ProcessResult none = dooly({"score", "no-such", held_out});
+  EXPECT_EQ(none.code, 2);
+  EXPECT_EQ(none.err.rfind("no-such: no such store: ", 0), 0u) << none.err;
+  write(scratch.name("s-3.jsonl.zst"), {{64, 1.0}});
+  EXPECT_NE(dooly({"score", scratch.name("s"), held_out}).err.find("these stores contradict each other"),
+            std::string::npos);
+}
+
 TEST(Score, RefusesAFileOfSeveralEnvironments) {
   const Scratch scratch;
   const std::string one = scratch.name("one.jsonl.zst"), two = scratch.name("two.jsonl.zst");

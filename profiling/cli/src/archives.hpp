@@ -1,10 +1,10 @@
 #pragma once
 
+#include "oracle_store/record.hpp"
 #include "profiling_sweep/sample_archive.hpp"
 
 #include <filesystem>
 #include <memory>
-#include <set>
 #include <string>
 
 namespace dooly::profiling {
@@ -20,7 +20,7 @@ std::unique_ptr<OpenArchive> open_portable(const std::filesystem::path& file);
 /// Throws UsageError in a build without the store.
 std::unique_ptr<OpenArchive> open_store(const std::filesystem::path& directory);
 
-/// Signatures with samples, of all environments; a path that is not there has none.
-std::set<oracle::Signature> measured_in(const std::filesystem::path& path);
+/// Of a portable file, or a directory. Throws UsageError for a directory in a build without the store.
+std::unique_ptr<store::RecordStream> open_records(const std::filesystem::path& path);
 
 }  // namespace dooly::profiling

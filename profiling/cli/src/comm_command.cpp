@@ -4,6 +4,7 @@
 #include "commands.hpp"
 #include "interrupts.hpp"
 #include "quantities.hpp"
+#include "store_names.hpp"
 #include "text.hpp"
 
 #include "profiling_comm/comm_sweep.hpp"
@@ -72,7 +73,8 @@ void check_ranks(CommRequest& request, std::uint32_t gpus) {
 ExitCode run(const CommArguments& arguments, Terminal& terminal) {
   if (arguments.store.has_value() == arguments.out.has_value())
     throw UsageError("where to: needs one of --store DIR and --out FILE.jsonl.zst");
-  if (arguments.out) portable_name("--out", *arguments.out);
+  const std::filesystem::path target =
+      arguments.store ? store_to_fill(*arguments.store) : portable_name("--out", *arguments.out);
   CommRequest request = request_of(arguments);
   CommSettings settings;
   if (arguments.budget) settings.budget_s = duration_s("--budget", *arguments.budget);
@@ -83,8 +85,7 @@ ExitCode run(const CommArguments& arguments, Terminal& terminal) {
   settings.is_interrupted = ranks.gives_up = [&] { return interrupts.flag().load(); };
   const CommMachine machine = probe_machine();
   check_ranks(request, machine.gpus);
-  const std::unique_ptr<OpenArchive> archive =
-      arguments.store ? open_store(*arguments.store) : open_portable(*arguments.out);
+  const std::unique_ptr<OpenArchive> archive = arguments.store ? open_store(target) : open_portable(target);
   const oracle::Environment all = machine.environment_of(request.ranks.back());
   terminal.note(fmt::format("{} GPUs {}, {}, NCCL {}, into {}", machine.gpus, all.gpu, all.topology,
                             all.libraries.at("nccl"), archive->where()));
@@ -124,7 +125,7 @@ cli::Command comm_command() {
       {"--budget", "TIME", "by the clock, then end: 300s, 10m", &arguments->budget},
       {"--point-timeout", "TIME", "for one answer of the ranks, then the point counts as failed (default 30s)",
        &arguments->point_timeout}};
-  command.examples = {"dooly profile comm --store h200",
+  command.examples = {"dooly profile comm --store measured",
                       "dooly profile comm --ranks 2,4 --collectives all_reduce,all_gather --out comm.jsonl.zst"};
   command.action = [arguments](Terminal& terminal) { return run(*arguments, terminal); };
   return command;

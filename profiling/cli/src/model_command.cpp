@@ -5,6 +5,7 @@
 #include "interrupts.hpp"
 #include "quantities.hpp"
 #include "reports.hpp"
+#include "store_names.hpp"
 #include "sweep_progress.hpp"
 #include "text.hpp"
 
@@ -82,11 +83,19 @@ Demands planned(const ModelArguments& arguments, Terminal& terminal) {
   return demands;
 }
 
+constexpr const char* kOneOfTwo = "--store and --out: one of the two";
+
 std::filesystem::path target_of(const ModelArguments& arguments) {
-  if (arguments.store && arguments.out) throw UsageError("--store and --out: one of the two");
+  if (arguments.store && arguments.out) throw UsageError(kOneOfTwo);
   if (!arguments.store && !arguments.out)
     throw UsageError("where to: needs --store DIR, or --out FILE.jsonl.zst on a machine without RocksDB");
-  return arguments.store ? std::filesystem::path(*arguments.store) : portable_name("--out", *arguments.out);
+  return arguments.store ? store_to_fill(*arguments.store) : portable_name("--out", *arguments.out);
+}
+
+std::set<oracle::Signature> measured_so_far(const ModelArguments& arguments) {
+  if (arguments.store && arguments.out) throw UsageError(kOneOfTwo);
+  if (arguments.store) return measured_in_store(*arguments.store);
+  return arguments.out ? measured_in_file(portable_name("--out", *arguments.out)) : std::set<oracle::Signature>{};
 }
 
 ExitCode dry_run(const ModelArguments& arguments, Terminal& terminal) {
@@ -94,8 +103,7 @@ ExitCode dry_run(const ModelArguments& arguments, Terminal& terminal) {
   settings_of(arguments, device);  // refuses what the real run would
   if (arguments.kernels) kernel_folder(*arguments.kernels, device);
   worker_settings_of(arguments);
-  std::set<oracle::Signature> measured;
-  if (arguments.store || arguments.out) measured = measured_in(target_of(arguments));
+  const std::set<oracle::Signature> measured = measured_so_far(arguments);
   const Demands demands = planned(arguments, terminal);
   terminal.print(reuse_text(reuse_table(demands.all, measured)));
   return ExitCode::kDone;
@@ -176,7 +184,9 @@ cli::Command model_command(const Devices& devices) {
       {"--kernels", "DIR",
        "folder of the engine's kernel libraries (default: $DOOLY_VLLM_KERNELS); --backend torch needs none",
        &arguments->kernels},
-      {"--store", "DIR", "the store to fill; it is made if it is not there", &arguments->store},
+      {"--store", "DIR",
+       "the store to fill; it is made if it is not there. With --dry-run also a file or a shipped one's name",
+       &arguments->store},
       {"--out", "FILE", "a portable file instead, FILE.jsonl.zst", &arguments->out},
       {"--target", "SHARE", "mean error of left-out points at which to stop (default 3%)", &arguments->target},
       {"--budget", "TIME", "of the device, then end: 300s, 10m", &arguments->budget},
@@ -193,7 +203,8 @@ cli::Command model_command(const Devices& devices) {
       {"--point-timeout", "TIME", "for one point, then it counts as failed (default 120s)", &arguments->point_timeout},
       {"--dry-run", "", "measure nothing: who needs which signatures, and what is there", &arguments->dry_run}};
   command.examples = {
-      "dooly profile model meta-llama/Llama-3.1-8B --store h200 --kernels DIR",
+      "dooly profile model meta-llama/Llama-3.1-8B --store measured --kernels DIR",
+      "dooly profile model meta-llama/Llama-3.1-8B --tp 8 --store h200 --dry-run",
       "dooly profile model models/*/config.json --backend fa3,flashinfer --tp 1,2,4 --dry-run",
       "dooly profile model ./config.json --device cpu --backend torch --out cpu.jsonl.zst --budget 60s"};
   command.action = [arguments, devices](Terminal& terminal) { return run(*arguments, devices, terminal); };

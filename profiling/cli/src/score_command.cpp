@@ -1,9 +1,11 @@
+#include "archives.hpp"
 #include "cli_error.hpp"
 #include "commands.hpp"
+#include "named_stores.hpp"
 #include "text.hpp"
 
 #include "oracle_profiled/fit_figures.hpp"
-#include "oracle_store/portable_file.hpp"
+#include "oracle_store/record.hpp"
 #include "profiling_measure/statistics.hpp"
 #include "profiling_sweep/signature_fit.hpp"
 
@@ -11,7 +13,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <variant>
@@ -24,25 +25,24 @@ using cli::Terminal;
 using cli::UsageError;
 using oracle::ClockRegime;
 
-/// Usable samples of one environment's signatures that were taken at the cool clock.
+/// Usable samples at the cool clock, of one environment; collectives have one of their own.
 struct Measured {
   std::map<oracle::Signature, oracle::SampleSet> sets;
-  oracle::Environment environment;
+  std::map<bool, oracle::Environment> environments;  ///< by whether it is of collectives
+
+  void add(const oracle::Environment& environment, const std::string& name) {
+    const auto [there, is_new] = environments.try_emplace(!environment.topology.empty(), environment);
+    if (!is_new && oracle::environment_id(there->second) != oracle::environment_id(environment))
+      throw UsageError(name + ": holds several environments, must be measurements of one");
+  }
 };
 
-Measured read(const std::string& path) {
-  if (!std::filesystem::is_regular_file(path))
-    throw UsageError(path + ": no such file; a store directory becomes one by 'dooly store export'");
+Measured read(const std::string& name) {
   Measured found;
-  bool has_environment = false;
-  store::PortableReader records(path);
-  for (store::Record record; records.next(record);) {
+  const auto records = cli::named_records(name, open_records);
+  for (store::Record record; records->next(record);) {
     if (const auto* environment = std::get_if<store::EnvironmentRecord>(&record)) {
-      const bool is_another = has_environment && oracle::environment_id(environment->environment) !=
-                                                     oracle::environment_id(found.environment);
-      if (is_another) throw UsageError(path + ": holds several environments, must be measurements of one");
-      found.environment = environment->environment;
-      has_environment = true;
+      found.add(environment->environment, name);
     } else if (const auto* key = std::get_if<store::KeyRecord>(&record)) {
       found.sets[key->signature] = {key->key, key->signature, {}};
     } else if (const auto* sample = std::get_if<store::SampleRecord>(&record)) {
@@ -51,7 +51,17 @@ Measured read(const std::string& path) {
         found.sets[sample->signature].samples.push_back(taken);
     }
   }
+  if (found.environments.empty()) throw UsageError(name + ": holds no measurements");
   return found;
+}
+
+/// Of each kind that both have.
+bool are_of_one_environment(const Measured& left, const Measured& right) {
+  return std::all_of(left.environments.begin(), left.environments.end(), [&](const auto& each) {
+    const auto other = right.environments.find(each.first);
+    return other == right.environments.end() ||
+           oracle::environment_id(each.second) == oracle::environment_id(other->second);
+  });
 }
 
 /// Which part of attention a point measures; other kinds have one part.
@@ -66,7 +76,7 @@ std::string part_of_point(const oracle::OperatorKey& key, const oracle::SamplePo
 using Errors = std::map<std::string, std::vector<double>>;
 
 Errors errors_of(const Measured& fitted, const Measured& held_out, std::size_t& unknown, std::size_t& known_points) {
-  const SweepDevice device = device_of(held_out.environment);
+  const SweepDevice device = device_of(held_out.environments.begin()->second);
   Errors errors;
   for (const auto& [signature, asked] : held_out.sets) {
     const auto there = fitted.sets.find(signature);
@@ -98,7 +108,7 @@ std::vector<std::string> row_of(const std::string& name, std::vector<double> err
 
 ExitCode score(const std::string& fitted_path, const std::string& held_out_path, Terminal& terminal) {
   const Measured fitted = read(fitted_path), held_out = read(held_out_path);
-  if (oracle::environment_id(fitted.environment) != oracle::environment_id(held_out.environment))
+  if (!are_of_one_environment(fitted, held_out))
     terminal.warning(held_out_path + " was measured in another environment than " + fitted_path);
   std::size_t unknown = 0, known_points = 0;
   const Errors errors = errors_of(fitted, held_out, unknown, known_points);
@@ -125,11 +135,11 @@ cli::Command score_command() {
   const auto arguments = std::make_shared<Arguments>();
   cli::Command command{.name = "score", .purpose = "errors of a fit at points that it was not made of"};
   command.details =
-      "Fits the samples of FILE as a simulation would and asks for every sample of HELD_OUT (both at the cool "
+      "Fits the samples of STORE as a simulation would and asks for every sample of HELD_OUT (both at the cool "
       "clock).\n";
-  command.arguments = {{"FILE", "a portable file of samples", &arguments->fitted},
+  command.arguments = {{"STORE", cli::kStoreHelp, &arguments->fitted},
                        {"HELD_OUT", "another, of the same environment", &arguments->held_out}};
-  command.examples = {"dooly profile score stores/h200-vllm.jsonl.zst held-out.jsonl.zst"};
+  command.examples = {"dooly profile score h200 held-out.jsonl.zst"};
   command.action = [arguments](Terminal& terminal) { return score(arguments->fitted, arguments->held_out, terminal); };
   return command;
 }

@@ -1,10 +1,7 @@
 #include "archives.hpp"
 
-#include "oracle_store/portable_file.hpp"
 #include "oracle_store/signature_store.hpp"
 #include "oracle_store/sources.hpp"
-
-#include <variant>
 
 namespace dooly::profiling {
 namespace {
@@ -45,13 +42,8 @@ std::unique_ptr<OpenArchive> open_store(const std::filesystem::path& directory) 
   return std::make_unique<StoreOpen>(directory);
 }
 
-std::set<oracle::Signature> measured_in(const std::filesystem::path& path) {
-  std::set<oracle::Signature> found;
-  if (!std::filesystem::exists(path)) return found;
-  const auto records = store::open_records(path);
-  for (store::Record record; records->next(record);)
-    if (const auto* sample = std::get_if<store::SampleRecord>(&record)) found.insert(sample->signature);
-  return found;
+std::unique_ptr<store::RecordStream> open_records(const std::filesystem::path& path) {
+  return store::open_records(path);
 }
 
 }  // namespace dooly::profiling

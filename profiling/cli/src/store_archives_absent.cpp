@@ -3,7 +3,8 @@
 
 #include "oracle_store/portable_file.hpp"
 
-#include <variant>
+#include <filesystem>
+#include <memory>
 
 namespace dooly::profiling {
 
@@ -13,13 +14,13 @@ std::unique_ptr<OpenArchive> open_store(const std::filesystem::path&) {
       "`dooly store import` takes the file into a store");
 }
 
-std::set<oracle::Signature> measured_in(const std::filesystem::path& path) {
-  std::set<oracle::Signature> found;
-  if (!std::filesystem::exists(path)) return found;
-  store::PortableReader records(path);
-  for (store::Record record; records.next(record);)
-    if (const auto* sample = std::get_if<store::SampleRecord>(&record)) found.insert(sample->signature);
-  return found;
+std::unique_ptr<store::RecordStream> open_records(const std::filesystem::path& path) {
+  if (std::filesystem::is_directory(path))
+    throw cli::UsageError(
+        path.string() +
+        ": this dooly-profile was built without the store and reads files alone; 'dooly store export' "
+        "makes one");
+  return std::make_unique<store::PortableReader>(path);
 }
 
 }  // namespace dooly::profiling

@@ -13,6 +13,10 @@ namespace dooly::scenario {
 std::vector<std::filesystem::path> find_store(const std::string& text, const std::filesystem::path& at,
                                               const std::vector<std::filesystem::path>& more);
 
+/// The portable files that a plain name means in the directories of DOOLY_PATH and among the shipped ones; empty: none,
+/// or `text` is a path.
+std::vector<std::filesystem::path> stores_called(const std::string& text);
+
 /// Where the stores that ship with this program lie, there or not. Empty: the system does not say where it runs from.
 std::filesystem::path shipped_stores();
 
