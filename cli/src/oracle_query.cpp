@@ -81,6 +81,12 @@ BatchOnPaper batch_of(const json& query) {
     if (!batch.add_decodes(count, whole(item, where, "context", 0, {})))
       throw BadQuery(where + ": the sum of squares of all contexts must stay below 2^64");
   });
+  each(query, "shared", [&](const json& item, const std::string& where) {
+    allow_only(item, where, {"tokens", "count"});
+    const std::uint64_t count = whole(item, where, "count", 2, {});
+    batch.add_shared(count, whole(item, where, "tokens", 1, {}));
+  });
+  if (const std::string fault = batch.shared_fault(); !fault.empty()) throw BadQuery("shared: " + fault);
   return batch;
 }
 
@@ -104,7 +110,7 @@ std::string answer_query(const oracle::LatencyOracle& oracle, std::string_view l
     if (!query.is_object()) return refused("not a JSON object");
     if (const auto found = query.find("id"); found != query.end())
       id = found->dump(-1, ' ', false, json::error_handler_t::replace);
-    allow_only(query, "", {"id", "prefill", "decode", "sustained"});
+    allow_only(query, "", {"id", "prefill", "decode", "shared", "sustained"});
     const BatchOnPaper batch = batch_of(query);
     return cost_json(oracle.cost(batch.batch(), {sustained_of(query)}), id);
   } catch (const json::exception&) {

@@ -49,10 +49,14 @@ Command predict_command() {
   command.details =
       "Time of one iteration from measured operators, by part, with where each part came from and the error the "
       "oracle\n"
-      "states. What no store answers is the roofline's, labelled so.\n";
+      "states. What no store answers is the roofline's, labelled so. '8 share 512' in a batch: 8 of its requests have "
+      "512\n"
+      "tokens of their contexts in the same KV blocks, which not each of them reads from memory.\n";
   command.options = arguments->oracle.options();
   command.options.push_back(
-      {"--batch", "TEXT", "COUNTxQUERY@CONTEXT terms: '2x512@0 + 32x1@1024'; may be given again", &arguments->batches});
+      {"--batch", "TEXT",
+       "COUNTxQUERY@CONTEXT and COUNT share TOKENS terms: '2x512@0 + 32x1@1024 + 8 share 512'; may be given again",
+       &arguments->batches});
   command.options.push_back(
       {"--sustained", "X", "clock: 0 cool (default), 1 sustained under the power cap", &arguments->sustained});
   command.options.push_back(

@@ -31,6 +31,8 @@ Command serve_oracle_command() {
       "  "
       "{\"id\":1,\"prefill\":[{\"query\":512,\"context\":0}],\"decode\":[{\"context\":1024,\"count\":32}],"
       "\"sustained\":0.0}\n"
+      "Requests that hold the same KV blocks: \"shared\":[{\"tokens\":512,\"count\":8}], 512 tokens that 8 of them "
+      "hold.\n"
       "A line that is wrong answers {\"id\":...,\"error\":...} and the loop goes on. Provenance is in shares.\n";
   command.options = arguments->options();
   command.examples = {"dooly serve-oracle --store h200 --plan plan.json < questions.jsonl"};

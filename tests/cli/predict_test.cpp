@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include <fstream>
+#include <sstream>
 
 namespace dooly::cli {
 namespace {
@@ -40,6 +41,56 @@ TEST(BatchText, SquaresOfContextsThatDoNotFitAreRefused) {
   const json answer = json::parse(answer_query(
       fixed, R"({"id":1,"decode":[{"context":16777216,"count":40000},{"context":16777216,"count":40000}]})"));
   EXPECT_EQ(answer.at("error"), "decode[1]: the sum of squares of all contexts must stay below 2^64");
+}
+
+TEST(BatchText, SharedBlocksAreCountedOnceAndForEveryOtherHolder) {
+  const oracle::BatchShape batch = parse_batch("8 share 512 + 1x64@512+ 8x1@1024 + 3 share 256").batch();
+  EXPECT_EQ(batch.shared_tokens, 512u + 256);
+  EXPECT_EQ(batch.repeated_tokens, 512u * 7 + 256 * 2);
+  EXPECT_EQ(batch.decodes, 8u);
+  const auto refusal = [](const char* text) {
+    try {
+      parse_batch(text);
+    } catch (const UsageError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(refusal("8x1@1024 + 9 share 512").rfind("--batch: 9 requests share, the batch has 8, got '", 0), 0u);
+  EXPECT_EQ(refusal("8x1@1024 + 8 share 1024 + 2 share 1")
+                .rfind("--batch: more tokens are shared than the requests have in their contexts, 8192, got '", 0),
+            0u);
+  for (const char* bad : {"8x1@1024 + 1 share 512", "8x1@1024 + share 512", "8x1@1024 + 8 share 0", "8 share 512",
+                          "8x1@1024 + 8 shares 5", "8x1@1024 + 8 share -5"})
+    EXPECT_FALSE(refusal(bad).empty()) << bad;
+}
+
+TEST(OracleQuery, SharedBlocksAreThoseOfABatchText) {
+  class Telling final : public oracle::LatencyOracle {
+   public:
+    std::string_view name() const override { return "telling"; }
+    oracle::RequestCost request_cost(std::uint32_t) const override { return {}; }
+
+   private:
+    void do_cost(const oracle::BatchShape& shape, oracle::DeviceState, oracle::StepCost& answer) const override {
+      answer.device.other = static_cast<double>(shape.shared_tokens);
+      answer.device.attention = static_cast<double>(shape.repeated_tokens);
+    }
+  };
+  const auto ask = [](const char* shared) {
+    return json::parse(
+        answer_query(Telling(), std::string(R"({"decode":[{"context":1024,"count":8}],"shared":)") + shared + "}"));
+  };
+  const json answer = ask(R"([{"tokens":512,"count":8},{"tokens":256,"count":3}])");
+  EXPECT_EQ(answer["device_s"]["other"], 512 + 256);
+  EXPECT_EQ(answer["device_s"]["attention"], 512 * 7 + 256 * 2);
+  EXPECT_EQ(ask(R"([{"tokens":512,"count":9}])").at("error"), "shared: 9 requests share, the batch has 8");
+  EXPECT_EQ(ask(R"([{"tokens":16777216,"count":8}])").at("error"),
+            "shared: more tokens are shared than the requests have in their contexts, 8192");
+  EXPECT_EQ(ask(R"([{"tokens":512}])").at("error"), "shared[0].count: missing");
+  EXPECT_EQ(ask(R"([{"tokens":512,"count":1}])").at("error"),
+            "shared[0].count: must be a whole number from 2 to 16777216, got 1");
+  EXPECT_EQ(ask(R"([{"tokens":512,"count":2,"context":1}])").at("error"), "shared[0].context: unknown member");
 }
 
 TEST(OracleQuery, DeepNestingAndNamesGivenTwiceAreErrorsOfTheLine) {
@@ -205,6 +256,40 @@ TEST_F(Predict, AScenarioRunsOnTheStoreAndSaysWhoAnswered) {
   const ProcessResult not_run = dooly({"run", strict});
   EXPECT_EQ(not_run.code, 2);
   EXPECT_NE(not_run.err.find("rope"), std::string::npos) << not_run.err;
+}
+
+/// One request computes its prompt, eight that find the first 2,048 tokens in the cache follow together: the steps of
+/// all nine have two contexts.
+TEST_F(Predict, SharedBlocksTakeWhatTheEngineIsTold) {
+  std::string trace = "# dooly-trace 1\narrival_s,prompt_tokens,output_tokens,prefix_id,prefix_tokens\n";
+  for (int i = 0; i < 9; ++i) trace += std::string(i == 0 ? "0" : "1") + ",2064,400,7,2048\n";
+  const std::string scenario = scratch_.file(
+      "s.yaml",
+      "dooly: 1\nmodel: meta-llama/Llama-3.1-8B\ngpu: H200-SXM\nplatform: {host: none}\noutput: {iterations: csv}\n"
+      "workload: {trace: {format: dooly, path: " +
+          scratch_.file("t.csv", trace) + "}}\n");
+  const ProcessResult run = dooly({"run", scenario, "--quiet", "--out", scratch_.name("out")});
+  ASSERT_EQ(run.code, 0) << run.err;
+  constexpr std::size_t kDecodes = 6, kContext = 9, kAttention = 15;
+  std::istringstream rows(read_file(scratch_ / "out" / "iterations.csv"));
+  std::vector<std::string> cells;
+  for (std::string row; std::getline(rows, row) && (cells.empty() || cells[kDecodes] != "9");) {
+    cells.clear();
+    std::istringstream line(row);
+    for (std::string cell; std::getline(line, cell, ',');) cells.push_back(cell);
+    ASSERT_GT(cells.size(), kAttention);
+  }
+  ASSERT_EQ(cells[kDecodes], "9") << "no step of nine decodes";
+  const std::string first = std::to_string(std::stoi(cells[kContext]) - 8 * 2064);  // the eight have their prompts
+  const auto attention_s = [&](const std::string& shared) {
+    const ProcessResult result =
+        dooly({"predict", "--plan", scratch_.name("plan.json"), "--store", "h200", "--platform", "none", "--batch",
+               "1x1@" + first + " + 8x1@2064" + shared, "--format", "json"});
+    EXPECT_EQ(result.code, 0) << result.err;
+    return json::parse(result.out).at("device_s").at("attention").get<double>();
+  };
+  EXPECT_DOUBLE_EQ(attention_s(" + 9 share 2048"), std::stod(cells[kAttention]));
+  EXPECT_GT(attention_s(""), 1.2 * std::stod(cells[kAttention])) << "as if nothing were shared";
 }
 
 }  // namespace
