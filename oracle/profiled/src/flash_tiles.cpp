@@ -48,11 +48,12 @@ std::optional<FlashTiles> FlashTiles::of(const OperatorKey& key, const Gpu& gpu)
 
 /// What the kernel's own rule says when it is left to choose (it pretends that there is one sequence), by its size:
 /// none if one tile each fills the device, else as many as fill it once.
-double FlashTiles::most_splits(double query, double longest, bool is_windowed) const {
+inline double FlashTiles::most_splits(double query, double longest, bool is_windowed) const {
   const double rows = query * group_;
   const double tiles = kv_heads_ * up(rows / (rows <= kSmallRows ? kSmallRows : kRows));
+  if (tiles >= kFull * multiprocessors_) return 1;
   const double blocks = blocks_of(is_windowed ? std::min(longest, window_ + kRows) : longest);
-  if (tiles >= kFull * multiprocessors_ || blocks <= 4 || (blocks <= 8 && tiles >= 32)) return 1;
+  if (blocks <= 4 || (blocks <= 8 && tiles >= 32)) return 1;
   return clamped(down(multiprocessors_ / tiles), 1, blocks);
 }
 
@@ -86,14 +87,18 @@ FlashTiles::Steps FlashTiles::steps_of(const Launch& decodes) const {
 }
 
 /// A tile begun counts half of a block on average.
-inline FlashTiles::Staircase FlashTiles::staircase(const Launch& l, double chunk_tiles, const Plan& plan) const {
+[[gnu::always_inline]] inline FlashTiles::Staircase FlashTiles::staircase(const Launch& l, double chunk_tiles,
+                                                                         const Plan& plan) const {
   const double kv = l.query + l.context, rows = plan.tile_rows / group_;
   const double top = window_ > 0 ? std::min(kv, window_ + rows) : kv;
   const double bottom = std::min(top, l.context + rows);
+  const auto of_split = [&](double blocks) {
+    return std::max(1.0, plan.chunk.splits > 1 ? blocks / plan.chunk.splits : blocks);
+  };
   Staircase stairs{.tiles = chunk_tiles,
-                   .flat = clamped((kv - top) / rows, 0, chunk_tiles - 1),
-                   .first = std::max(1.0, (top / kBlockTokens + 0.5) / plan.chunk.splits),
-                   .last = std::max(1.0, (bottom / kBlockTokens + 0.5) / plan.chunk.splits),
+                   .flat = top < kv ? clamped((kv - top) / rows, 0, chunk_tiles - 1) : 0,
+                   .first = of_split(top / kBlockTokens + 0.5),
+                   .last = of_split(bottom / kBlockTokens + 0.5),
                    .copies = l.chunks * kv_heads_ * plan.chunk.splits};
   if (stairs.tiles > stairs.flat + 1) stairs.slope = (stairs.first - stairs.last) / (stairs.tiles - stairs.flat - 1);
   return stairs;
@@ -148,7 +153,7 @@ template <bool kHasChunks, bool kHasWindow>
 }
 
 /// Blocks until the last tile of chunks ends, behind decodes, which come first.
-inline double FlashTiles::chunks_end(const Plan& plan) const {
+[[gnu::always_inline]] inline double FlashTiles::chunks_end(const Plan& plan) const {
   const double decode_tiles = plan.few_tiles + plan.many_tiles, tiles = plan.tiles;
   const double longest_decode = std::max(plan.few_longest, plan.many_longest);
   const double full_decodes = down(decode_tiles / multiprocessors_), full = down(tiles / multiprocessors_);

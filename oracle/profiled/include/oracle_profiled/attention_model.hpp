@@ -87,7 +87,7 @@ class AttentionModel {
   class Walk {
    public:
     /// As if no block were another's too.
-    Walk(const AttentionModel& model, const BatchShape& first) : Walk(model, first, model.mean_of(first)) {}
+    Walk(const AttentionModel& model, const BatchShape& first) : Walk(model, first, MeanTokens(first)) {}
     double seconds(const BatchShape& shape) {
       const double alone = this->alone(shape);
       return reach_ > 0 ? alone - model_->saved_seconds(reach_, shape, alone) : alone;
@@ -112,14 +112,16 @@ class AttentionModel {
 
    private:
     friend class AttentionModel;
-    Walk(const AttentionModel& model, const BatchShape& first, const DecodeMean& mean)
+    Walk(const AttentionModel& model, const BatchShape& first, const MeanTokens& tokens)
+        : Walk(model, first, tokens, model.mean_of(first, model.deviation_of(first), tokens.after(0))) {}
+    Walk(const AttentionModel& model, const BatchShape& first, const MeanTokens& tokens, const DecodeMean& mean)
         : model_(&model),
           decodes_(first.decodes),
           longest_(first.decode_longest),
           first_longest_(first.decode_longest),
           first_context_(first.decode_context),
           first_squares_(first.decode_context_squares),
-          first_mean_(first),
+          first_mean_(tokens),
           deviation_(mean.deviation),
           skew_slope_(model.skew_.slope(mean.decodes)),
           place_is_mean_(model.work_.kind == AttentionKind::kFull),
@@ -128,8 +130,8 @@ class AttentionModel {
           apart_walk_(model.uneven_) {
       if (!counts_lengths_) return;
       lengths_ = TwoLengths(mean);
-      launch_ = lengths_.launch();
       shorter_ = lengths_.shorter();
+      launch_ = lengths_.launch(shorter_);
       lengths_.mean = 0;
     }
     /// Whether these are the decodes of the first step, no shorter than when they were last asked for.
@@ -157,7 +159,7 @@ class AttentionModel {
       return TwoLengths::blended(even_, apart_, cv);
     }
     /// lengths_.launch() at another mean: both lengths move with it.
-    [[gnu::noinline]] void count_lengths(double mean) {
+    [[gnu::always_inline]] void count_lengths(double mean) {
       lengths_.mean = mean;
       const bool are_two = launch_.long_decodes > 0;
       launch_.attended = are_two ? std::max(1.0, mean - shorter_) : mean;
@@ -229,13 +231,14 @@ class AttentionModel {
     if (is_hidden && work_.dealt) return tokens;
     return is_hidden ? work_.window + 1 : attended;
   }
-  DecodeMean mean_of(const BatchShape& shape) const {
-    return mean_of(shape, needs_squares_ ? context_deviation(shape) : 0);
-  }
-  /// `deviation` of the contexts: the same for all steps of a run.
+  double deviation_of(const BatchShape& shape) const { return needs_squares_ ? context_deviation(shape) : 0; }
+  DecodeMean mean_of(const BatchShape& shape) const { return mean_of(shape, deviation_of(shape)); }
   DecodeMean mean_of(const BatchShape& shape, double deviation) const {
+    return mean_of(shape, deviation, MeanTokens(shape).after(0));
+  }
+  /// `deviation` of the contexts, the same for all steps of a run; `mean`: MeanTokens.
+  DecodeMean mean_of(const BatchShape& shape, double deviation, double mean) const {
     const double n = shape.decodes;
-    const double mean = MeanTokens(shape).after(0);
     if (!needs_squares_) return {n, mean, 0, mean, mean, 0, 0};
     const double attended = work_.kind == AttentionKind::kFull ? mean : attended_mean(shape);
     const double longest = shape.decode_longest > 0 ? static_cast<double>(shape.decode_longest) + 1 : 0;

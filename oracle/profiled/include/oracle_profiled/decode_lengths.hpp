@@ -61,12 +61,14 @@ struct TwoLengths {
   }
   /// Tokens by which those that are not the longest lie below the mean.
   double shorter() const { return deviation > 0 && beyond > 0 ? deviation * deviation / beyond : 0; }
-  FlashTiles::Launch launch() const {
+  FlashTiles::Launch launch() const { return launch(shorter()); }
+  /// `below` the mean: shorter().
+  FlashTiles::Launch launch(double below) const {
     const double variance = deviation * deviation;
     if (!(variance > 0) || !(beyond > 0)) return {decodes, mean};
     const double many = decodes * variance / (variance + beyond * beyond);
     return {.decodes = decodes - many,
-            .attended = std::max(1.0, mean - shorter()),
+            .attended = std::max(1.0, mean - below),
             .long_decodes = many,
             .long_attended = mean + beyond};
   }
