@@ -59,7 +59,7 @@ void bind(const SharedLibrary& library, const char* file, const char* name, Func
 
 }  // namespace
 
-CudaRuntime load_cuda() {
+CudaRuntime load_cuda_runtime() {
   const SharedLibrary library = load(kCudart);
   try {
     return CudaRuntime(library);

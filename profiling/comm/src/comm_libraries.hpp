@@ -13,7 +13,7 @@ namespace dooly::profiling {
 // the ranks alone. Loading throws SweepError naming what is missing and where it was looked for.
 
 /// The CUDA runtime that $DOOLY_CUDART, the loader or the Python environment in use names.
-CudaRuntime load_cuda();
+CudaRuntime load_cuda_runtime();
 
 class CommNccl {
  public:

@@ -35,7 +35,7 @@ SweepError no_gpu(const std::string& tried) {
 /// Without the library there is no telling GPUs; without a driver there are none.
 CudaRuntime load_runtime() {
   try {
-    return load_cuda();
+    return load_cuda_runtime();
   } catch (const SweepError& error) {
     if (has_driver()) throw;
     throw no_gpu(error.what());

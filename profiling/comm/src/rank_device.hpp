@@ -37,7 +37,7 @@ class RankDevice {
 
   std::uint32_t rank_, ranks_;
   SpinBarrier* barrier_;
-  CudaRuntime cuda_ = load_cuda();
+  CudaRuntime cuda_ = load_cuda_runtime();
   CommNccl nccl_;
   std::unique_ptr<Nvml> nvml_;  // of the first rank alone
   CommNccl::Communicator communicator_ = nullptr;
