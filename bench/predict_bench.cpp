@@ -101,6 +101,7 @@ BatchShape decodes(std::uint32_t count) {
     const std::uint64_t context = 500 + 7 * i;
     shape.decode_context += context;
     shape.decode_context_squares += context * context;
+    shape.decode_context_cubes += context * context * context;
     shape.decode_longest = static_cast<std::uint32_t>(context);
   }
   return shape;
@@ -112,7 +113,7 @@ void ask(benchmark::State& state, const LatencyOracle& oracle, BatchShape shape)
   for (auto _ : state) {
     benchmark::DoNotOptimize(shape);
     benchmark::DoNotOptimize(oracle.cost(shape, DeviceState{0.5}));
-    shape.decode_context = context + ++asked % 4096;  // as between two steps
+    shape.decode_context = context + ++asked % 4096;  // another batch each time
   }
   state.counters["answers/s"] = benchmark::Counter(double(state.iterations()), benchmark::Counter::kIsRate);
 }
@@ -125,6 +126,23 @@ BENCHMARK_CAPTURE(BM_Decode, full, "meta-llama/Llama-3.1-8B")->RangeMultiplier(1
 BENCHMARK_CAPTURE(BM_Decode, sliding_window, "CohereForAI/c4ai-command-r7b-12-2024")->Arg(256);
 BENCHMARK_CAPTURE(BM_Decode, experts, "Qwen/Qwen3-30B-A3B")->Arg(256);
 BENCHMARK_CAPTURE(BM_Decode, tiles, "meta-llama/Llama-3.1-8B", true)->Arg(1)->Arg(256);
+
+/// The same decodes, a token further each time, as most steps are.
+void BM_DecodeOn(benchmark::State& state, bool by_tiles) {
+  const auto oracle = oracle_of("meta-llama/Llama-3.1-8B", by_tiles);
+  const BatchShape first = decodes(256);
+  BatchShape shape = first;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(shape);
+    benchmark::DoNotOptimize(oracle->cost(shape, DeviceState{0.5}));
+    shape.decode_context_cubes += 3 * shape.decode_context_squares + 3 * shape.decode_context + shape.decodes;
+    shape.decode_context_squares += 2 * shape.decode_context + shape.decodes;
+    shape.decode_context += shape.decodes;
+    if (++shape.decode_longest > 8192) shape = first;
+  }
+}
+BENCHMARK_CAPTURE(BM_DecodeOn, full, false);
+BENCHMARK_CAPTURE(BM_DecodeOn, tiles, true);
 
 void BM_Mixed(benchmark::State& state, const char* model, bool by_tiles = false) {
   const auto oracle = oracle_of(model, by_tiles);

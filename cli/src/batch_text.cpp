@@ -51,6 +51,7 @@ bool BatchOnPaper::add_decodes(std::uint64_t count, std::uint64_t context) {
   shape.logits_rows += static_cast<std::uint32_t>(count);
   shape.decode_context += count * context;
   shape.decode_context_squares = squares;
+  shape.decode_context_cubes += count * context * context * context;  // modulo 2^64, as it is told
   shape.decode_longest = std::max(shape.decode_longest, static_cast<std::uint32_t>(context));
   return true;
 }

@@ -42,6 +42,7 @@ std::vector<std::string> Deployment::notes(std::size_t index) const {
     shape.decodes = decodes;
     shape.decode_context = std::uint64_t{decodes} * context;
     shape.decode_context_squares = shape.decode_context * context;
+    shape.decode_context_cubes = shape.decode_context_squares * context;
     shape.decode_longest = decodes > 0 ? context : 0;
     shape.logits_rows = decodes + (prompt > 0 ? 1 : 0);
     shape.prefill_tokens = prompt;

@@ -70,6 +70,7 @@ TEST(FlashTiles, FewSequencesAreSplitOverTheMultiprocessors) {
   EXPECT_EQ(one[FlashTiles::kSplits], 1);
   EXPECT_DOUBLE_EQ(one[FlashTiles::kTiles], 15 * 8 / 132.0);
   EXPECT_DOUBLE_EQ(one[FlashTiles::kCombine], 15 * 32 / 132.0);
+  EXPECT_EQ(one[FlashTiles::kDeepest], 15);
   EXPECT_DOUBLE_EQ(one[FlashTiles::kBlocks], 15 * 8 * 18 / 132.0);
   // Never more than 32 shares, nor less than a block.
   EXPECT_DOUBLE_EQ(tiles_of(16, 1).terms({1, 32768})[FlashTiles::kTiles], 32 / 132.0);
@@ -83,12 +84,33 @@ TEST(FlashTiles, TheLongestOfAnUnevenBatchIsSplitByTheSumOfAll) {
   EXPECT_EQ(terms[FlashTiles::kSplits], 0);
   EXPECT_EQ(terms[FlashTiles::kLongest], 64);
   EXPECT_DOUBLE_EQ(terms[FlashTiles::kBlocks], 1080 * 8 / 132.0);
-  // It may start when the others are under way: 1,016 × 8 blocks, then 64 alone at half the time each.
-  EXPECT_DOUBLE_EQ(terms[FlashTiles::kSchedule], 1016 * 8 / 132.0 + 32);
+  // It starts after seven waves, with the last 92 of the others; a tile's start costs 1.5 blocks. First all 100 share
+  // the memory, then the eight of the long one take 0.7 of a block's time each.
+  EXPECT_NEAR(terms[FlashTiles::kSchedule], 7 * 9.5 + 9.5 * 100 / 132 + 56 * 0.7, 1e-9);
   // Of 256 blocks: 1,272 × 8 × 1.1 ÷ 132 = 84.8, so four shares of 64.
   const Terms split = tiles.terms({.decodes = 127, .attended = 1024, .long_decodes = 1, .long_attended = 32768});
   EXPECT_EQ(split[FlashTiles::kSplits], 1);
   EXPECT_EQ(split[FlashTiles::kLongest], 64);
+}
+
+TEST(FlashTiles, BeyondCapturedSizesTheFewestSplitsThatNearlyFillWaves) {
+  // 1,088 tokens × 4 heads on two KV heads are 68 tiles, which fill half a wave; 5 splits 86 % of three, 15 nearly all
+  // of eight, so 5 may be. The shares are 78 blocks of (32 + 34 × 137) × 2 × 1.1 ÷ 132, and 137 blocks two of them.
+  const FlashTiles share = tiles_of(8, 2);
+  const Terms split = share.terms({.decodes = 32, .attended = 128, .chunks = 1, .query = 1088, .context = 16384});
+  EXPECT_EQ(split[FlashTiles::kSplitKernel], 1);
+  EXPECT_EQ(split[FlashTiles::kDeepest], 2);
+  EXPECT_DOUBLE_EQ(split[FlashTiles::kTiles], (64 + 2 * 68) / 132.0);
+  // 136 tiles of 69 to 65 blocks, and two to start each: four of them follow on one of the others.
+  EXPECT_GT(split[FlashTiles::kSchedule], 2 * 67);
+  EXPECT_LT(split[FlashTiles::kSchedule], 2 * 71 + 3);
+  // 106 tiles are four fifths of the multiprocessors: none is split.
+  EXPECT_EQ(share.terms({.chunks = 1, .query = 1696, .context = 16384})[FlashTiles::kSplitKernel], 0);
+  EXPECT_EQ(share.terms({.chunks = 1, .query = 1664, .context = 16384})[FlashTiles::kSplitKernel], 1);
+  // Nor are four blocks, nor any of more than 992 sequences.
+  EXPECT_EQ(share.terms({.chunks = 1, .query = 512 + 1, .context = -1.0})[FlashTiles::kSplitKernel], 0);
+  EXPECT_EQ(share.terms({993, 4096})[FlashTiles::kSplitKernel], 0);
+  EXPECT_EQ(share.terms({992, 4096})[FlashTiles::kSplitKernel], 1);
 }
 
 TEST(FlashTiles, ChunksHaveATileForEvery128RowsOfAKvHead) {

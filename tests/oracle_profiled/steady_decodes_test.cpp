@@ -21,6 +21,7 @@ BatchShape shape_of(const Contexts& contexts) {
   for (const std::uint64_t context : contexts) {
     shape.decode_context += context;
     shape.decode_context_squares += context * context;
+    shape.decode_context_cubes += context * context * context;
   }
   shape.decode_longest = *std::max_element(contexts.begin(), contexts.end());
   return shape;
@@ -53,6 +54,7 @@ class Serving {
       BatchShape shape = shape_of(contexts);
       if (random_(8) == 0) shape.shared_tokens = 16, shape.repeated_tokens = 48;
       if (random_(8) == 0) shape.decode_longest = 0;  // not told
+      if (random_(8) == 0) shape.decode_context_cubes = 0;
       const AttentionModel fresh = *model_;
       ASSERT_EQ(asked_.decode_seconds(shape), fresh.decode_seconds(shape)) << shape.decodes;
       for (std::uint32_t& context : contexts) ++context;

@@ -70,6 +70,11 @@ BatchShape uneven_shape(std::uint64_t n, std::uint64_t few, std::uint64_t many, 
   return shape;
 }
 
+BatchShape told(BatchShape shape, std::uint64_t few, std::uint64_t many, std::uint64_t most) {
+  shape.decode_context_cubes = (shape.decodes - many) * few * few * few + many * most * most * most;
+  return shape;
+}
+
 TEST(TileModel, DecodesFollowTheStepsBetweenMeasuredNumbers) {
   const AttentionModel model(decodes_of(), work_of(), kLimits);
   // Neither number nor length was measured: 33 fill two waves, 34 need a third, 50 a fourth.
@@ -134,7 +139,7 @@ TEST(TileModel, BeyondAWindowThatNoSampleWentBeyondNothingGetsFaster) {
 
 TEST(TileModel, AChunkAndDecodesAreOneLaunch) {
   std::vector<Sample> samples = decodes_of();
-  for (const std::uint64_t q : {64, 128, 192, 320, 448, 832, 1088, 2112})
+  for (const std::uint64_t q : {64, 128, 192, 320, 448, 640, 832, 1088, 2112})
     for (const std::uint64_t c : {0, 1024, 4096}) {
       samples.push_back(sample({1, q, c}, law({.chunks = 1, .query = double(q), .context = double(c)})));
       for (const std::uint64_t n : {4, 16, 64, 128})
@@ -171,6 +176,24 @@ TEST(TileModel, TablesWithoutTwoLengthsKeepTheSmoothFit) {
     EXPECT_EQ(with.decode_seconds(test::decodes(n, 700)), without.decode_seconds(test::decodes(n, 700)));
 }
 
+/// With their cubes, contexts are two lengths whatever the longest is.
+TEST(TileModel, CubesTellWhichTwoLengthsContextsAre) {
+  const AttentionModel model(decodes_of(), work_of(), kLimits);
+  for (const auto& [n, few, many, most] :
+       {std::array<std::uint64_t, 4>{50, 400, 3, 6000}, {100, 1000, 20, 5000}, {20, 300, 10, 3000}}) {
+    BatchShape shape = told(uneven_shape(n, few, many, most), few, many, most);
+    const double wanted = model.decode_seconds(uneven_shape(n, few, many, most));
+    EXPECT_NEAR(model.decode_seconds(shape) / wanted, 1, 1e-9) << n;
+    shape.decode_longest *= 2;
+    EXPECT_NEAR(model.decode_seconds(shape) / wanted, 1, 1e-9) << n;
+  }
+  // Beyond 2^64 the sum of cubes says nothing.
+  BatchShape vast = uneven_shape(500, 400000, 5, 900000);
+  const double untold = model.decode_seconds(vast);
+  vast.decode_context_cubes = 12345;
+  EXPECT_EQ(model.decode_seconds(vast), untold);
+}
+
 /// Bit for bit, unequal contexts and windows included.
 TEST(TileModel, ARunOfDecodesEqualsItsSteps) {
   for (const std::uint32_t window : {0U, 4096U}) {
@@ -180,7 +203,8 @@ TEST(TileModel, ARunOfDecodesEqualsItsSteps) {
     plan.entries = {test::entry("attention", key_of(window), Binding::kAttention, 3)};
     const std::array<const SampleSource*, 1> sources{&source};
     const ProfiledOracle oracle(plan, sources, find_gpu("H200"), {}, find_platform("h200-vm"));
-    for (BatchShape shape : {uneven_shape(40, 900, 3, 4000), uneven_shape(7, 100, 1, 150), test::decodes(20, 4000)}) {
+    for (BatchShape shape : {uneven_shape(40, 900, 3, 4000), told(uneven_shape(30, 700, 9, 3000), 700, 9, 3000),
+                             uneven_shape(7, 100, 1, 150), test::decodes(20, 4000)}) {
       if (shape.decode_longest == 0) shape.decode_longest = 4000;
       std::array<double, 300> device_s{};
       LatencyOracle::DecodeRun run;
@@ -190,6 +214,8 @@ TEST(TileModel, ARunOfDecodesEqualsItsSteps) {
         ASSERT_EQ(std::bit_cast<std::uint64_t>(device_s[i]),
                   std::bit_cast<std::uint64_t>(oracle.cost(shape, {0}).device.total()))
             << window << " " << i;
+        if (shape.decode_context_cubes > 0)
+          shape.decode_context_cubes += 3 * shape.decode_context_squares + 3 * shape.decode_context + shape.decodes;
         shape.decode_context_squares += 2 * shape.decode_context + shape.decodes;
         shape.decode_context += shape.decodes;
         ++shape.decode_longest;

@@ -16,7 +16,7 @@ namespace dooly::profiling {
 namespace {
 
 TEST(CudaRuntime, TellsFullMemoryAndALostDeviceFromOtherErrors) {
-  const CudaRuntime cuda = load_cuda();
+  const CudaRuntime cuda = load_cuda_runtime();
   EXPECT_NO_THROW(cuda.check(0, "cudaMalloc"));
   try {
     cuda.check(2, "cudaMalloc");
@@ -35,12 +35,12 @@ TEST(CudaRuntime, TellsFullMemoryAndALostDeviceFromOtherErrors) {
   }
 }
 
-TEST(CudaRuntime, NamesADeviceAsTheDriverDoes) { EXPECT_EQ(load_cuda().bus_id(2), "0000:03:00.0"); }
+TEST(CudaRuntime, NamesADeviceAsTheDriverDoes) { EXPECT_EQ(load_cuda_runtime().bus_id(2), "0000:03:00.0"); }
 
 TEST(CudaRuntime, ALibraryThatIsNoneIsToldByWhatItLacks) {
   const FakeSetting other("DOOLY_CUDART", "libm.so.6");
   try {
-    load_cuda();
+    load_cuda_runtime();
     FAIL() << "libm is no CUDA";
   } catch (const SweepError& error) {
     EXPECT_STREQ(error.what(), "libcudart.so.13 lacks cudaGetDeviceCount");

@@ -118,18 +118,21 @@ TEST(DecodeSet, AgreesWithCountingOneByOne) {
         members[slot] = {computed, last};
       }
       std::uint64_t context = 0, squares = 0, to_end = ~0ULL;
+      std::uint64_t cubes = 0;
       std::uint32_t longest = 0;
       for (const auto& [s, m] : members) {
         EXPECT_EQ(set.computed(s), m.computed);
         EXPECT_EQ(set.needs_block(s), m.computed % block == 0);
         context += m.computed;
         squares += std::uint64_t{m.computed} * m.computed;
+        cubes += std::uint64_t{m.computed} * m.computed * m.computed;
         longest = std::max(longest, m.computed);
         to_end = std::min<std::uint64_t>(to_end, m.last - m.computed - 1);
       }
       ASSERT_EQ(set.count(), members.size());
       ASSERT_EQ(set.context(), context);
       ASSERT_EQ(set.context_squares(), squares);
+      ASSERT_EQ(set.context_cubes(), cubes);
       ASSERT_EQ(set.longest(), longest);
       for (const std::uint64_t ahead : {0U, 1U, 7U, 40U}) {
         const auto needing = std::count_if(members.begin(), members.end(), [&](const auto& entry) {

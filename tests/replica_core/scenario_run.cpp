@@ -51,6 +51,7 @@ class TestOracle final : public oracle::LatencyOracle {
     }
     for (double& seconds : device_s.first(std::min<std::size_t>(device_s.size(), run.steps))) {
       seconds = cost(shape, {}).device.total();
+      shape.decode_context_cubes += 3 * (shape.decode_context_squares + shape.decode_context) + shape.decodes;
       shape.decode_context_squares += 2 * shape.decode_context + shape.decodes;
       shape.decode_context += shape.decodes;
     }

@@ -182,6 +182,7 @@ const LoggedShape& ShapeReader::next(const LoggedIteration& iteration) {
       ++shape.decodes;
       shape.decode_context += entry.computed;
       shape.decode_context_squares += std::uint64_t{entry.computed} * entry.computed;
+      shape.decode_context_cubes += std::uint64_t{entry.computed} * entry.computed * entry.computed;
       shape.decode_longest = std::max(shape.decode_longest, entry.computed);
     } else {
       current_.chunks.push_back({.query = entry.tokens, .context = entry.computed});

@@ -17,11 +17,12 @@ struct PrefillChunk {
 struct BatchShape {
   std::uint32_t decodes = 0;                 ///< sequences that compute just their one last known token
   std::uint64_t decode_context = 0;          ///< sum of context tokens over the decodes
-  std::uint64_t decode_context_squares = 0;  ///< sum of squared contexts: with the sum it gives the skew
+  std::uint64_t decode_context_squares = 0;  ///< sum of squared contexts: with the sum it gives the deviation
   std::uint32_t prefill_tokens = 0;          ///< sum of query over `prefills`
   std::uint32_t logits_rows = 0;             ///< sequences that sample a token in this iteration
   std::span<const PrefillChunk> prefills;    ///< in scheduling order
   std::uint32_t decode_longest = 0;          ///< the largest context of the decodes; 0: not told
+  std::uint64_t decode_context_cubes = 0;    ///< sum of cubed contexts, modulo 2^64; 0: not told
   std::uint64_t shared_tokens = 0;           ///< tokens in KV blocks that several of the running requests hold
   std::uint64_t repeated_tokens = 0;         ///< sum over these of the requests that hold them, less one
 

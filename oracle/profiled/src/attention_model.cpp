@@ -16,7 +16,7 @@ constexpr std::size_t kFewMixed = 24;  ///< batches of chunks and decodes below 
 enum Coordinate { kPrefills, kQuery, kContext, kDecodes, kMost, kLong, kLongContext };
 
 double number(const Sample& sample, Coordinate which) { return static_cast<double>(sample.point[which]); }
-bool is_skewed(const Sample& s) { return s.point[kLong] > 0 && s.point[kLong] < s.point[kDecodes]; }
+bool is_leaning(const Sample& s) { return s.point[kLong] > 0 && s.point[kLong] < s.point[kDecodes]; }
 double only_context(const Sample& s) { return s.point[kLong] > 0 ? number(s, kLongContext) : number(s, kMost); }
 
 std::uint64_t whole(const OperatorKey& key, const char* attribute) {
@@ -28,7 +28,7 @@ std::uint64_t whole(const OperatorKey& key, const char* attribute) {
 
 /// Equal decodes count as short ones.
 FlashTiles::Launch launch_of_point(const Sample& s) {
-  const bool is_even = !is_skewed(s);
+  const bool is_even = !is_leaning(s);
   return {.decodes = is_even ? number(s, kDecodes) : number(s, kDecodes) - number(s, kLong),
           .attended = (is_even ? only_context(s) : number(s, kMost)) + 1,
           .long_decodes = is_even ? 0 : number(s, kLong),
@@ -98,6 +98,7 @@ ChunkSums ChunkSums::of(const BatchShape& shape) {
       ++sums.single;
       sums.single_context += chunk.context;
       sums.single_context_squares += std::uint64_t{chunk.context} * chunk.context;
+      sums.single_context_cubes += std::uint64_t{chunk.context} * chunk.context * chunk.context;
       sums.single_longest = std::max(sums.single_longest, chunk.context);
       --sums.count;
       continue;
@@ -120,7 +121,7 @@ std::vector<Sample> AttentionModel::take_slowdowns(std::vector<Sample> samples) 
     if (point[kPrefills] > 0 && point[kDecodes] == 0) {
       prefills.push_back(
           {number(at, kPrefills) * number(at, kQuery), number(at, kContext) + number(at, kQuery), ratio});
-    } else if (point[kPrefills] == 0 && !is_skewed(at)) {
+    } else if (point[kPrefills] == 0 && !is_leaning(at)) {
       decodes.push_back({number(at, kDecodes), work_.attended(only_context(at)), ratio});
     }
   }
@@ -141,7 +142,7 @@ AttentionModel::AttentionModel(const std::vector<Sample>& as_timed, const Attent
       prefill_slowdown_(limits.clock.slowdown) {
   const std::vector<Sample> samples = take_slowdowns(on_cool_device(as_timed, limits.clock));
   // What tells the terms of tiles apart; imported tables lack it.
-  const auto is_uneven = [](const Sample& s) { return is_skewed(s) && s.point[kPrefills] == 0; };
+  const auto is_uneven = [](const Sample& s) { return is_leaning(s) && s.point[kPrefills] == 0; };
   if (std::none_of(samples.begin(), samples.end(), is_uneven)) {
     work_.tiles.reset();
     work_.dealt.reset();
@@ -151,7 +152,7 @@ AttentionModel::AttentionModel(const std::vector<Sample>& as_timed, const Attent
   for (const Sample& s : samples) {
     if (s.status != SampleStatus::kOk || !(s.median_s > 0)) continue;
     ++points_;
-    if (s.point[kPrefills] == 0 && s.point[kDecodes] > 0 && !is_skewed(s)) {
+    if (s.point[kPrefills] == 0 && s.point[kDecodes] > 0 && !is_leaning(s)) {
       decodes.push_back(
           {number(s, kDecodes), place_of(only_context(s) + 1, work_.attended(only_context(s))), s.median_s});
     } else if (s.point[kDecodes] == 0 && s.point[kPrefills] > 0 && s.point[kQuery] > 0) {
@@ -173,7 +174,7 @@ AttentionModel::AttentionModel(const std::vector<Sample>& as_timed, const Attent
 std::vector<TileFit::Point> AttentionModel::decode_launches(const std::vector<Sample>& samples, bool skewed) {
   std::vector<TileFit::Point> points;
   for (const Sample& s : samples)
-    if (s.status == SampleStatus::kOk && s.median_s > 0 && s.point[kPrefills] == 0 && is_skewed(s) == skewed)
+    if (s.status == SampleStatus::kOk && s.median_s > 0 && s.point[kPrefills] == 0 && is_leaning(s) == skewed)
       points.push_back({launch_of_point(s), s.median_s});
   return points;
 }
@@ -197,14 +198,14 @@ void AttentionModel::fit_mixed(const std::vector<Sample>& samples) {
   for (const Sample& s : samples) {
     if (s.status != SampleStatus::kOk || !(s.median_s > 0) || s.point[kPrefills] == 0 || s.point[kDecodes] == 0)
       continue;
-    if (is_skewed(s)) {
+    if (is_leaning(s)) {
       uneven.push_back({launch_of_point(s), s.median_s});
       continue;
     }
     const double n = number(s, kDecodes), attended = work_.attended(only_context(s));
     const PrefillSurface::Batch batch = prefill_.batch_of(number(s, kPrefills), number(s, kQuery), number(s, kContext));
     const double tokens = only_context(s) + 1;
-    const DecodeMean mean{n, attended, 0, place_of(tokens, attended), tokens, tokens, 0};
+    const DecodeMean mean{n, attended, 0, place_of(tokens, attended), tokens, tokens, {}, 0};
     points.push_back(
         mixed_point(batch, mean, launch_of(mean), prefill_.at(batch).seconds, decode_.seconds(n, mean.place)));
     points.back().seconds = s.median_s;
@@ -242,7 +243,7 @@ void AttentionModel::fit_skew(const std::vector<Sample>& samples, std::uint32_t 
   constexpr double kMinority = 0.3;
   std::vector<SkewCurve::Point> alone, beside;
   for (const Sample& s : samples) {
-    if (s.status != SampleStatus::kOk || !(s.median_s > 0) || !is_skewed(s)) continue;
+    if (s.status != SampleStatus::kOk || !(s.median_s > 0) || !is_leaning(s)) continue;
     const double n = number(s, kDecodes), many = number(s, kLong);
     if (many > kMinority * n) continue;
     const double few = n - many;
@@ -257,7 +258,7 @@ void AttentionModel::fit_skew(const std::vector<Sample>& samples, std::uint32_t 
     } else if (mixed_.is_measured()) {
       const PrefillSurface::Batch batch =
           prefill_.batch_of(number(s, kPrefills), number(s, kQuery), number(s, kContext));
-      const DecodeMean decodes{n, attended, 0, place_of(mean + 1, attended), mean + 1, 0, 0};
+      const DecodeMean decodes{n, attended, 0, place_of(mean + 1, attended), mean + 1, 0, {}, 0};
       const double even =
           mixed_.seconds(mixed_point(batch, decodes, launch_of(decodes), prefill_.at(batch).seconds, decode));
       beside.push_back({n, cv, (s.median_s - even) / decode});
@@ -307,7 +308,7 @@ PrefillSurface::Batch AttentionModel::prefill_batch(const BatchShape& shape, con
 AttentionModel::Result AttentionModel::of_decodes(const BatchShape& shape) const {
   Result result{0, 0, 0, Origin::kMeasured, 0};
   if (shape.decodes == 0) return result;
-  const DecodeMean mean = mean_of(shape);
+  const DecodeMean mean = leaning(shape, mean_of(shape));
   const Answer decode = decode_.at(mean.decodes, mean.place);
   result.seconds = uneven_seconds(decode.seconds, mean);
   result.origin = result.seconds != decode.seconds ? worse(decode.origin, Origin::kInterpolated) : decode.origin;
@@ -339,8 +340,8 @@ bool AttentionModel::at_by_tiles(const BatchShape& shape, const PrefillSurface::
   Walk& decodes = steady(shape);
   const double alone = decodes.alone(shape);
   const DecodeMean mean = decodes.mean(shape);
-  const MixedSurface::Point point =
-      mixed_point(batch, mean, decodes.counts_lengths_ ? decodes.launch_ : launch_of(mean), 0, decodes.even_);
+  const MixedSurface::Point point = mixed_point(
+      batch, mean, decodes.counts_lengths_ ? decodes.launch_ : launch_of(leaning(shape, mean)), 0, decodes.even_);
   if (!mixed_.covers(point.where)) return false;
   result.seconds = mixed_.seconds(point);
   result.decode_seconds = std::min(alone, result.seconds);
@@ -357,6 +358,8 @@ AttentionModel::Result AttentionModel::as_if_alone(const BatchShape& batch_shape
   shape.decodes += chunks.single;
   shape.decode_context += chunks.single_context;
   shape.decode_context_squares += chunks.single_context_squares;
+  if (batch_shape.decodes == 0 || shape.decode_context_cubes > 0)
+    shape.decode_context_cubes += chunks.single_context_cubes;
   if (chunks.single > 0) shape.decode_longest = std::max(shape.decode_longest, chunks.single_longest);
   if (chunks.query <= 0) return of_decodes(shape);
   Result result;
@@ -381,7 +384,7 @@ AttentionModel::Result AttentionModel::as_if_alone(const BatchShape& batch_shape
     if (result.origin == Origin::kMeasured) result.origin = Origin::kInterpolated;
     return result;
   }
-  const DecodeMean mean = mean_of(shape);
+  const DecodeMean mean = leaning(shape, mean_of(shape));
   const double even = decode_.seconds(mean.decodes, mean.place);
   const SkewCurve& skew = mixed_skew_.empty() ? skew_ : mixed_skew_;
   const MixedSurface::Point point = mixed_point(batch, mean, launch_of(mean), prefill.seconds, even);

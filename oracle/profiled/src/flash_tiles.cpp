@@ -1,5 +1,6 @@
 #include "oracle_profiled/flash_tiles.hpp"
 
+#include "oracle_profiled/flash_schedule.hpp"
 #include "oracle_profiled/rounding.hpp"
 
 #include <algorithm>
@@ -9,13 +10,14 @@ namespace dooly::oracle {
 namespace {
 
 constexpr double kSmallRows = 64, kRows = 128;  // query rows of a tile: one sequence's few, or many
+constexpr double kRoundedDown = 1 - 1e-12;  // sums and quotients that should be whole are that near
 constexpr double kGraphSplits = 32;
 constexpr double kPlannedSequences = 992;       // beyond, nothing is split
 constexpr double kSplitMargin = 1.1;            // of the blocks that a multiprocessor gets
-constexpr double kFull = 0.8;                   // share of the multiprocessors that one tile each must fill
 /// A multiprocessor that has the memory to itself needs for a block so much of what it takes when all of them read.
 constexpr double kAlone = 0.5;
-constexpr double kMuchShorter = 10;  ///< so many times shorter, decodes are gone before a chunk's tiles end
+/// Measured: 1.5 and 1.05 µs for a block, 3 and 1.6 to start a tile. Memory binds tiles of few rows where all read.
+constexpr FlashSchedule::Pace kManyRows{2, 1}, kFewRows{1.5, 0.7};
 
 double clamped(double x, double least, double most) { return std::max(least, std::min(x, most)); }
 
@@ -43,33 +45,38 @@ std::optional<FlashTiles> FlashTiles::of(const OperatorKey& key, const Gpu& gpu)
   tiles.multiprocessors_ = gpu.multiprocessors;
   tiles.per_multiprocessor_ = 1 / tiles.multiprocessors_;
   tiles.window_ = static_cast<double>(std::max<std::int64_t>(0, number(key, "window", 0)));
+  tiles.most_splits_ = MostSplits(gpu.multiprocessors, key.dims[1]);
   return tiles;
 }
 
-/// What the kernel's own rule says when it is left to choose (it pretends that there is one sequence), by its size:
-/// none if one tile each fills the device, else as many as fill it once.
-inline double FlashTiles::most_splits(double query, double longest, bool is_windowed) const {
-  const double rows = query * group_;
-  const double tiles = kv_heads_ * up(rows / (rows <= kSmallRows ? kSmallRows : kRows));
-  if (tiles >= kFull * multiprocessors_) return 1;
-  const double blocks = blocks_of(is_windowed ? std::min(longest, window_ + kRows) : longest);
-  if (blocks <= 4 || (blocks <= 8 && tiles >= 32)) return 1;
-  return clamped(down(multiprocessors_ / tiles), 1, blocks);
+FlashTiles::MostSplits::MostSplits(std::uint32_t multiprocessors, std::uint64_t kv_heads)
+    : kv_heads_(static_cast<double>(kv_heads)) {
+  constexpr double kFull = 0.8;      // share of the multiprocessors that one tile each must fill
+  constexpr double kNearly = 0.85;   // of the fullest waves
+  const double places = multiprocessors;
+  std::vector<std::uint8_t> splits;
+  for (double tiles = kv_heads_; tiles < kFull * places; tiles += kv_heads_) {
+    const auto filled = [&](double each) { return tiles * each / places / up(tiles * each / places); };
+    double fullest = 0;
+    for (double most = 1; most <= kMost; ++most) {
+      if (most <= places) fullest = std::max(fullest, filled(most));
+      double fewest = 1;
+      while (most > kNeverSplit && filled(fewest) < kNearly * fullest) ++fewest;
+      splits.push_back(static_cast<std::uint8_t>(fewest));
+    }
+  }
+  splits_ = std::make_shared<const std::vector<std::uint8_t>>(std::move(splits));
 }
 
-/// Blocks of the tiles of one chunk, that of its last rows first: `flat` have `first` of them, where a window is full;
-/// then they fall evenly to `last`.
-struct FlashTiles::Staircase {
-  double tiles = 0, flat = 0, first = 0, last = 0, copies = 0;
-  double slope = 0;  ///< from one tile to the next, where they fall
-  double sum(double steps) const {  // of the first so many
-    const double falling = std::max(0.0, steps - flat);
-    return steps * first - slope * falling * (falling - 1) / 2;
-  }
-  double all() const { return copies * sum(tiles); }
-  double up_to(double tile) const { return copies * sum(std::min(tile / copies, tiles)); }  // of all copies
-  double at(double tile) const { return first - slope * std::max(0.0, down(tile / copies) - flat); }
-};
+/// What the kernel's own rule says when it is left to choose (it pretends that there is one sequence), by its size:
+/// none if one tile each fills the device, else the fewest that fill its waves nearly as well as any.
+double FlashTiles::most_splits(double query, double longest, bool is_windowed) const {
+  const double rows = query * group_;
+  const double tiles = kv_heads_ * up(rows / (rows <= kSmallRows && !is_windowed ? kSmallRows : kRows));
+  if (tiles >= multiprocessors_) return 1;
+  const double blocks = blocks_of(is_windowed ? std::min(longest, window_ + kRows) : longest);
+  return most_splits_.of(tiles, blocks);
+}
 
 /// What of a launch is cut how. Counts of tiles are of all sequences and KV heads.
 struct FlashTiles::Plan {
@@ -79,29 +86,29 @@ struct FlashTiles::Plan {
   Cut few, many, chunk;
   double few_tiles = 0, many_tiles = 0, tiles = 0;
   double few_longest = 0, many_longest = 0, decode_blocks = 0;
-  Staircase stairs;
+  FlashStairs stairs;
 };
 
 FlashTiles::Steps FlashTiles::steps_of(const Launch& decodes) const {
   return {blocks_of(decodes.attended), blocks_of(decodes.long_attended), is_windowed(decodes)};
 }
 
-/// A tile begun counts half of a block on average.
-[[gnu::always_inline]] inline FlashTiles::Staircase FlashTiles::staircase(const Launch& l, double chunk_tiles,
-                                                                         const Plan& plan) const {
+/// A tile begun counts half of a block on average; the parts of a context that is split are whole ones.
+inline void FlashTiles::count_stairs(const Launch& l, double chunk_tiles, Plan& plan) const {
   const double kv = l.query + l.context, rows = plan.tile_rows / group_;
   const double top = window_ > 0 ? std::min(kv, window_ + rows) : kv;
   const double bottom = std::min(top, l.context + rows);
-  const auto of_split = [&](double blocks) {
-    return std::max(1.0, plan.chunk.splits > 1 ? blocks / plan.chunk.splits : blocks);
+  const auto blocks = [&](double tokens) {
+    if (plan.chunk.splits > 1) return up(blocks_of(tokens) / plan.chunk.splits);
+    return std::max(1.0, tokens / kBlockTokens + 0.5);
   };
-  Staircase stairs{.tiles = chunk_tiles,
-                   .flat = top < kv ? clamped((kv - top) / rows, 0, chunk_tiles - 1) : 0,
-                   .first = of_split(top / kBlockTokens + 0.5),
-                   .last = of_split(bottom / kBlockTokens + 0.5),
-                   .copies = l.chunks * kv_heads_ * plan.chunk.splits};
+  FlashStairs& stairs = plan.stairs;
+  stairs = {.tiles = chunk_tiles,
+            .flat = top < kv ? clamped((kv - top) / rows, 0, chunk_tiles - 1) : 0,
+            .first = blocks(top),
+            .last = blocks(bottom),
+            .copies = l.chunks * kv_heads_ * plan.chunk.splits};
   if (stairs.tiles > stairs.flat + 1) stairs.slope = (stairs.first - stairs.last) / (stairs.tiles - stairs.flat - 1);
-  return stairs;
 }
 
 /// `share`: of the blocks of a KV head, for each multiprocessor.
@@ -122,15 +129,18 @@ template <bool kHasChunks, bool kHasWindow>
   Plan plan;
   if (kHasWindow) plan.is_windowed = kHasChunks ? longest > window_ : is_windowed(l);
   if (query * group_ > kSmallRows || plan.is_windowed) plan.tile_rows = kRows;
-  plan.most_splits = tokens <= kGraphTokens ? kGraphSplits : most_splits(query, longest, plan.is_windowed);
+  plan.most_splits = tokens <= kGraphTokens          ? kGraphSplits
+                     : sequences > kPlannedSequences ? 1
+                                                     : most_splits(query, longest, plan.is_windowed);
   plan.few.blocks = blocks_of(l.attended);
   plan.many.blocks = has_long ? blocks_of(l.long_attended) : 0;
   plan.chunk.blocks = kHasChunks ? blocks_of(kv) : 0;
   const double chunk_tiles = kHasChunks ? up(query * group_ / plan.tile_rows) : 0;
-  if (plan.most_splits > 1 && sequences <= kPlannedSequences) {
+  if (plan.most_splits > 1) {
     double planned = l.decodes * plan.few.blocks + l.long_decodes * plan.many.blocks;
     if (kHasChunks) planned += l.chunks * chunk_tiles * plan.chunk.blocks;
-    const double share = planned * kSplitMargin * kv_heads_ / multiprocessors_;
+    const double share =
+        planned * kSplitMargin * kv_heads_ / multiprocessors_;  // often a whole number: as the kernel counts
     if (std::max(std::max(plan.few.blocks, plan.many.blocks), plan.chunk.blocks) > share) split(plan, share);
   }
   if (kHasWindow && plan.is_windowed) {  // the shares count what a window hides, the tiles pass it over
@@ -147,34 +157,25 @@ template <bool kHasChunks, bool kHasWindow>
   plan.decode_blocks = plan.few_tiles * plan.few_longest + plan.many_tiles * plan.many_longest;
   plan.tiles = plan.few_tiles + plan.many_tiles;
   if (!kHasChunks) return plan;
-  plan.stairs = staircase(l, chunk_tiles, plan);
-  plan.tiles += plan.stairs.copies * plan.stairs.tiles;
+  count_stairs(l, chunk_tiles, plan);
+  plan.tiles += plan.stairs.all_tiles();
   return plan;
 }
 
-/// Blocks until the last tile of chunks ends, behind decodes, which come first.
-[[gnu::always_inline]] inline double FlashTiles::chunks_end(const Plan& plan) const {
-  const double decode_tiles = plan.few_tiles + plan.many_tiles, tiles = plan.tiles;
-  const double longest_decode = std::max(plan.few_longest, plan.many_longest);
-  const double full_decodes = down(decode_tiles / multiprocessors_), full = down(tiles / multiprocessors_);
-  const double in_full = std::max(0.0, full * multiprocessors_ - decode_tiles);
-  double end = (plan.decode_blocks + plan.stairs.up_to(in_full)) * per_multiprocessor_;
-  if (in_full < plan.stairs.copies * plan.stairs.tiles && tiles > full * multiprocessors_) {
-    const double last = plan.stairs.at(in_full);
-    end += last;
-    // Decodes much shorter than it let it start when they end, not when multiprocessors are free on average.
-    if (full_decodes == 0 && tiles - full * multiprocessors_ <= decode_tiles && full == 1) {
-      const double share = std::min(1.0, kMuchShorter * longest_decode / last);
-      end = share * end + (1 - share) * std::max(longest_decode + last, plan.stairs.first);
-    }
+/// Blocks until the last tile ends.
+inline double FlashTiles::schedule_end(const Plan& plan) const {
+  const bool has_many_rows = plan.tile_rows > kSmallRows, has_chunks = plan.stairs.tiles > 0;
+  const FlashSchedule schedule(multiprocessors_, has_chunks || has_many_rows ? kManyRows : kFewRows);
+  const FlashSchedule::Decodes decodes{plan.few_tiles, plan.few_longest, plan.many_tiles, plan.many_longest,
+                                       kv_heads_ * plan.many.splits};
+  if (!has_chunks) {
+    if (schedule.is_at_once(plan.tiles)) return schedule.end(decodes);
+    // The last parts of contexts are shorter, and let those that have no place yet begin sooner.
+    return schedule.end({plan.few_tiles, plan.few.blocks / plan.few.splits, plan.many_tiles,
+                         plan.many.blocks / plan.many.splits, decodes.last});
   }
-  const bool has_long = plan.many_tiles > 0;
-  const double level = has_long ? plan.decode_blocks * per_multiprocessor_ : full_decodes * longest_decode;
-  // The longest decode starts somewhere among the others; equal ones end with their last wave.
-  const double decodes_end = has_long ? level / 2 + longest_decode
-                                      : level + (decode_tiles > full_decodes * multiprocessors_ ? longest_decode : 0);
-  const double at_least = (plan.decode_blocks + plan.stairs.all()) * per_multiprocessor_;
-  return std::max(std::max(end, at_least), std::max(decodes_end, plan.stairs.first + level));
+  const double blocks = schedule.end(decodes, plan.stairs);
+  return has_many_rows ? blocks : blocks * clamped(plan.tiles * per_multiprocessor_, kFewRows.alone, 1);
 }
 
 /// The same of equal decodes: whole waves, each of which ends when memory has brought its blocks, or when one tile is
@@ -188,12 +189,6 @@ inline double FlashTiles::waves_end(const Launch& l, const Plan& plan) const {
   return full * std::max(alone, read) + (rest > 0 ? std::max(alone, read * rest * per_multiprocessor_) : 0);
 }
 
-/// Blocks of all decodes but one of the long ones, after which that may start.
-inline double FlashTiles::before_last_long(const Plan& plan) const {
-  const double others = std::max(0.0, plan.many_tiles - kv_heads_ * plan.many.splits);
-  return (plan.few_tiles * plan.few_longest + others * plan.many_longest) * per_multiprocessor_;
-}
-
 template <bool kHasChunks, bool kHasWindow>
 [[gnu::always_inline]] inline FlashTiles::Terms FlashTiles::terms_of(const Launch& l) const {
   const Plan plan = this->plan<kHasChunks, kHasWindow>(l);
@@ -201,8 +196,8 @@ template <bool kHasChunks, bool kHasWindow>
   const auto combined = [](double rows, const Cut& cut) { return cut.splits > 1 ? rows * cut.splits : 0; };
   Terms out{};
   out[kLaunch] = 1;
-  const double waves = plan.tiles / multiprocessors_;
-  out[kWaves] = up(waves);
+  const double waves = plan.tiles * per_multiprocessor_;
+  out[kWaves] = up(waves * kRoundedDown);
   out[kTiles] = waves;
   out[kBlocks] = (plan.decode_blocks + (kHasChunks ? plan.stairs.all() : 0)) * per_multiprocessor_;
   out[kDecodeRead] = decode_read(l);
@@ -210,24 +205,25 @@ template <bool kHasChunks, bool kHasWindow>
   if (kHasChunks) {
     const double kv = l.query + l.context, seen = kHasWindow ? std::min(kv, window_ + l.query) : kv;
     out[kChunkRead] = l.chunks * seen * kv_heads_ * (per_multiprocessor_ / kBlockTokens);
-    out[kSchedule] = chunks_end(plan);
+    out[kSchedule] = schedule_end(plan);
     combined_rows += combined(l.chunks * l.query, plan.chunk);
     out[kQueryRows] = l.chunks * l.query * heads_ * per_multiprocessor_ / 16;
   } else if (has_long) {
-    out[kSchedule] = std::max(out[kBlocks], before_last_long(plan) + kAlone * plan.many_longest);
+    out[kSchedule] = schedule_end(plan);
   } else {
     out[kSchedule] = waves_end(l, plan);
   }
   out[kSplitKernel] = plan.most_splits > 1 ? 1 : 0;
-  out[kSplits] = plan.few.splits > 1 || plan.many.splits > 1 || plan.chunk.splits > 1 ? 1 : 0;
+  const double deepest = std::max(std::max(plan.few.splits, plan.many.splits), plan.chunk.splits);
+  out[kSplits] = deepest > 1 ? 1 : 0;
+  out[kDeepest] = deepest > 1 ? deepest : 0;
   out[kCombine] = combined_rows * heads_ * per_multiprocessor_;
   out[kLongest] = plan.many_longest;
   if (!kHasWindow || !plan.is_windowed) return out;
   out[kWindow] = 1;
   out[kWindowBlocks] = out[kSchedule];
   if (!kHasChunks) {  // tiles of many rows, which compute all of them: memory does not bind
-    out[kWindowBlocks] =
-        has_long ? std::max(out[kBlocks], before_last_long(plan) + plan.many_longest) : out[kWaves] * plan.few_longest;
+    if (!has_long) out[kWindowBlocks] = out[kWaves] * plan.few_longest;
     out[kSchedule] = out[kBlocks] = out[kDecodeRead] = 0;
   }
   return out;
@@ -239,12 +235,12 @@ FlashTiles::Terms FlashTiles::terms(const Launch& l) const {
 }
 
 double FlashTiles::sum_but_read(const Launch& l, const Terms& weights) const {
-  static_assert(kTerms == 14 && kDecodeRead == 5);
+  static_assert(kTerms == 15 && kDecodeRead == 5);
   const auto weighed = [&](const Terms& terms)
       __attribute__((always_inline)) {  // in sums that do not wait for each other
     const auto at = [&](std::size_t i) { return weights[i] * terms[i]; };
     return ((at(0) + at(1)) + (at(2) + at(3)) + (at(4) + at(6))) +
-           ((at(7) + at(8)) + (at(9) + at(10)) + (at(11) + at(12) + at(13)));
+           ((at(7) + at(8)) + (at(9) + at(10)) + ((at(11) + at(12)) + (at(13) + at(14))));
   };
   if (window_ > 0) return l.chunks > 0 ? weighed(terms_of<true, true>(l)) : weighed(terms_of<false, true>(l));
   return l.chunks > 0 ? weighed(terms_of<true, false>(l)) : weighed(terms_of<false, false>(l));

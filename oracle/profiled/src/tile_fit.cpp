@@ -14,20 +14,20 @@ std::vector<Tiles::Term> terms_of(TileFit::Part part) {
     case TileFit::Part::kDecodes:
       return {Tiles::kLaunch,   Tiles::kWaves,      Tiles::kTiles,       Tiles::kBlocks,
               Tiles::kSchedule, Tiles::kDecodeRead, Tiles::kSplitKernel, Tiles::kSplits,
-              Tiles::kCombine,  Tiles::kWindow,     Tiles::kWindowBlocks};
+              Tiles::kCombine,  Tiles::kDeepest,    Tiles::kWindow,      Tiles::kWindowBlocks};
     case TileFit::Part::kRagged:
-      return {Tiles::kLaunch,   Tiles::kWaves,      Tiles::kTiles,        Tiles::kBlocks,
-              Tiles::kSchedule, Tiles::kDecodeRead, Tiles::kSplitKernel,  Tiles::kSplits,
-              Tiles::kCombine,  Tiles::kWindow,     Tiles::kWindowBlocks, Tiles::kLongest};
+      return {Tiles::kLaunch,     Tiles::kWaves,        Tiles::kTiles,  Tiles::kBlocks,  Tiles::kSchedule,
+              Tiles::kDecodeRead, Tiles::kSplitKernel,  Tiles::kSplits, Tiles::kCombine, Tiles::kDeepest,
+              Tiles::kWindow,     Tiles::kWindowBlocks, Tiles::kLongest};
     case TileFit::Part::kPrefills:
-      return {Tiles::kLaunch,   Tiles::kWaves,     Tiles::kTiles,       Tiles::kBlocks,
-              Tiles::kSchedule, Tiles::kChunkRead, Tiles::kSplitKernel, Tiles::kSplits,
-              Tiles::kCombine,  Tiles::kQueryRows, Tiles::kWindow,      Tiles::kWindowBlocks};
+      return {Tiles::kLaunch,    Tiles::kWaves,       Tiles::kTiles,       Tiles::kBlocks,  Tiles::kSchedule,
+              Tiles::kChunkRead, Tiles::kSplitKernel, Tiles::kSplits,      Tiles::kCombine, Tiles::kDeepest,
+              Tiles::kQueryRows, Tiles::kWindow,      Tiles::kWindowBlocks};
     case TileFit::Part::kMixed: break;
   }
-  return {Tiles::kLaunch,     Tiles::kWaves,     Tiles::kTiles,       Tiles::kBlocks, Tiles::kSchedule,
-          Tiles::kDecodeRead, Tiles::kChunkRead, Tiles::kSplitKernel, Tiles::kSplits, Tiles::kCombine,
-          Tiles::kQueryRows,  Tiles::kWindow,    Tiles::kWindowBlocks};
+  return {Tiles::kLaunch,     Tiles::kWaves,     Tiles::kTiles,       Tiles::kBlocks,      Tiles::kSchedule,
+          Tiles::kDecodeRead, Tiles::kChunkRead, Tiles::kSplitKernel, Tiles::kSplits,      Tiles::kCombine,
+          Tiles::kDeepest,    Tiles::kQueryRows, Tiles::kWindow,      Tiles::kWindowBlocks};
 }
 
 }  // namespace

@@ -207,6 +207,8 @@ oracle::AttentionModel::Result model_at(const oracle::AttentionModel& model, con
   shape.decodes = static_cast<std::uint32_t>(point[kDecodes]);
   shape.decode_context = few * point[kMost] + many * point[kLongContext];
   shape.decode_context_squares = few * point[kMost] * point[kMost] + many * point[kLongContext] * point[kLongContext];
+  const auto cube = [](std::uint64_t context) { return context * context * context; };
+  shape.decode_context_cubes = few * cube(point[kMost]) + many * cube(point[kLongContext]);
   shape.decode_longest =
       static_cast<std::uint32_t>(std::max(few > 0 ? point[kMost] : 0, many > 0 ? point[kLongContext] : 0));
   shape.prefill_tokens = static_cast<std::uint32_t>(point[kChunks] * point[kQuery]);

@@ -21,6 +21,7 @@ void DecodeSet::insert(std::uint32_t slot, std::uint32_t computed, std::uint32_t
   ++count_;
   context_ += computed;
   squares_ += std::uint64_t{computed} * computed;
+  cubes_ += std::uint64_t{computed} * computed * computed;
   const auto bucket = static_cast<std::uint32_t>(node.last_step % kBuckets);
   node.previous = kNone;
   node.next = heads_[bucket];
@@ -93,6 +94,7 @@ void DecodeSet::remove(std::uint32_t slot) {
   --count_;
   context_ -= now;
   squares_ -= now * now;
+  cubes_ -= now * now * now;
   drop_candidate(slot);
 }
 
@@ -109,6 +111,7 @@ std::uint64_t DecodeSet::steps_to_end() const {
 
 void DecodeSet::advance(std::uint64_t steps) {
   // sum (c+s)^2 = sum c^2 + 2 s sum c + n s^2
+  cubes_ += 3 * steps * squares_ + 3 * steps * steps * context_ + steps * steps * steps * count_;
   squares_ += 2 * steps * context_ + steps * steps * count_;
   context_ += steps * count_;
   step_ += steps;

@@ -252,6 +252,9 @@ oracle::BatchShape Engine::light_shape(std::uint32_t ahead) const {
   shape.decode_context = decodes_.context() + ahead * n;
   shape.decode_context_squares =
       decodes_.context_squares() + 2 * std::uint64_t{ahead} * decodes_.context() + std::uint64_t{ahead} * ahead * n;
+  const std::uint64_t k = ahead;
+  shape.decode_context_cubes =
+      decodes_.context_cubes() + 3 * k * decodes_.context_squares() + 3 * k * k * decodes_.context() + k * k * k * n;
   shape.decode_longest = decodes_.longest() + ahead;
   shape.logits_rows = decodes_.count();
   tell_shared(shape);

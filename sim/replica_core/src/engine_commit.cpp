@@ -63,6 +63,7 @@ void Engine::commit_entry(BatchEntry& entry) {
     ++batch_->shape.decodes;
     batch_->shape.decode_context += before;
     batch_->shape.decode_context_squares += std::uint64_t{before} * before;
+    batch_->shape.decode_context_cubes += std::uint64_t{before} * before * before;
     batch_->shape.decode_longest = std::max(batch_->shape.decode_longest, before);
   } else {
     batch_->chunks.push_back({.query = entry.tokens, .context = before});
@@ -82,6 +83,7 @@ void Engine::commit_steady() {
   batch.shape.decodes += count;
   batch.shape.decode_context += decodes_.context();
   batch.shape.decode_context_squares += decodes_.context_squares();
+  batch.shape.decode_context_cubes += decodes_.context_cubes();
   batch.shape.decode_longest = std::max(batch.shape.decode_longest, decodes_.longest());
   batch.shape.logits_rows += count;
   batch.context_after += decodes_.context() + count;

@@ -16,6 +16,7 @@
 #include "oracle_profiled/slowdown.hpp"
 #include "oracle_profiled/tile_fit.hpp"
 
+#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
@@ -30,7 +31,7 @@ AttentionRoofline attention_roofline(const OperatorKey& key, const Gpu& gpu, con
 struct ChunkSums {
   double count = 0, query = 0, query_squares = 0, query_context = 0, longest = 0;
   std::uint32_t single = 0;                                 ///< chunks of one token
-  std::uint64_t single_context = 0, single_context_squares = 0;
+  std::uint64_t single_context = 0, single_context_squares = 0, single_context_cubes = 0;
   std::uint32_t single_longest = 0;
   static ChunkSums of(const BatchShape& shape);
 };
@@ -39,8 +40,9 @@ struct ChunkSums {
 /// - decodes: a surface over (sequences, mean of the tokens they attend to); unequal contexts cost the coefficient of
 ///   variation times a slope by sequences more, fitted on samples with two contexts, one curve for decodes alone and
 ///   one for decodes beside chunks (they run in different kernels). Where it is known how launches are cut into tiles,
-///   there are samples of two lengths, and the longest context is told, they count as two lengths with the same
-///   longest, sum and sum of squares instead, whose tiles are fitted on such samples;
+///   there are samples of two lengths, and the longest context is told, they count as two lengths with the same sum,
+///   sum of squares and of cubes (where these are not told, the same longest) instead, whose tiles are fitted on such
+///   samples;
 /// - prefill chunks: work features (FLOPs, query tokens, KV tokens, longest) fitted by non-negative least squares,
 ///   times residuals interpolated over (chunks, query) and (context, query). Unequal chunks count as equal ones with
 ///   the same sums of query, of FLOPs and of KV;
@@ -107,22 +109,25 @@ class AttentionModel {
         shape.decode_context_squares += 2 * shape.decode_context + decodes_;
         shape.decode_context += decodes_;
         if (shape.decode_longest > 0) ++shape.decode_longest;
-      }
+      }  // of cubes, only the first's are asked for
     }
 
    private:
     friend class AttentionModel;
     Walk(const AttentionModel& model, const BatchShape& first, const MeanTokens& tokens)
-        : Walk(model, first, tokens, model.mean_of(first, model.deviation_of(first), tokens.after(0))) {}
+        : Walk(model, first, tokens,
+               model.leaning(first, model.mean_of(first, model.spread_of(first), tokens.after(0)))) {}
     Walk(const AttentionModel& model, const BatchShape& first, const MeanTokens& tokens, const DecodeMean& mean)
         : model_(&model),
           decodes_(first.decodes),
           longest_(first.decode_longest),
           first_longest_(first.decode_longest),
+          same_until_(same_until(first)),
           first_context_(first.decode_context),
           first_squares_(first.decode_context_squares),
+          first_cubes_(first.decode_context_cubes),
           first_mean_(tokens),
-          deviation_(mean.deviation),
+          spread_(mean.spread),
           skew_slope_(model.skew_.slope(mean.decodes)),
           place_is_mean_(model.work_.kind == AttentionKind::kFull),
           counts_lengths_(model.counts_lengths(mean)),
@@ -130,16 +135,29 @@ class AttentionModel {
           apart_walk_(model.uneven_) {
       if (!counts_lengths_) return;
       lengths_ = TwoLengths(mean);
-      shorter_ = lengths_.shorter();
-      launch_ = lengths_.launch(shorter_);
+      launch_ = lengths_.launch();
       lengths_.mean = 0;
     }
     /// Whether these are the decodes of the first step, no shorter than when they were last asked for.
     bool goes_on(const BatchShape& shape) const {
       const std::uint64_t steps = std::uint64_t{shape.decode_longest} - first_longest_, n = shape.decodes;
       const std::uint64_t context = first_context_ + steps * n;
-      return n == decodes_ && longest_ > 0 && shape.decode_longest >= longest_ && shape.decode_context == context &&
-             shape.decode_context_squares == first_squares_ + steps * (first_context_ + context);
+      return n == decodes_ && longest_ > 0 && shape.decode_longest >= longest_ && shape.decode_longest <= same_until_ &&
+             shape.decode_context == context &&
+             shape.decode_context_squares == first_squares_ + steps * (first_context_ + context) &&
+             shape.decode_context_cubes == cubes_after(steps);
+    }
+    std::uint64_t cubes_after(std::uint64_t steps) const {
+      if (first_cubes_ == 0) return 0;  // not told
+      return first_cubes_ + 3 * steps * first_squares_ + 3 * steps * steps * first_context_ +
+             steps * steps * steps * decodes_;
+    }
+    /// Up to which longest the cubes tell what they tell of the first step.
+    static std::uint32_t same_until(const BatchShape& first) {
+      constexpr std::uint32_t kFar = 1024;  // of the few steps about the end each is on its own
+      if (!are_cubes_told(first, first.decode_longest + 1.0)) return std::numeric_limits<std::uint32_t>::max();
+      return are_cubes_told(first, first.decode_longest + 1.0 + kFar) ? first.decode_longest + kFar
+                                                                      : first.decode_longest;
     }
     std::uint64_t steps_to(const BatchShape& shape) const {
       return longest_ > 0 ? shape.decode_longest - first_longest_ : (shape.decode_context - first_context_) / decodes_;
@@ -148,12 +166,12 @@ class AttentionModel {
     [[gnu::always_inline]] double alone(const BatchShape& shape) {
       const double mean = first_mean_.after(steps_to(shape));
       longest_ = shape.decode_longest;
-      return place_is_mean_ ? alone(mean, mean) : alone(mean, model_->mean_of(shape, deviation_).place);
+      return place_is_mean_ ? alone(mean, mean) : alone(mean, model_->mean_of(shape, spread_).place);
     }
     [[gnu::always_inline]] double alone(double mean, double place) {
       mean_ = mean;
       even_ = even_walk_.seconds(place);
-      const double cv = deviation_ / mean;
+      const double cv = spread_.deviation / mean;
       if (!counts_lengths_) return even_ * (1 + cv * skew_slope_);
       if (const double step = TwoLengths::step_of(mean); step != lengths_.mean) count_lengths(step);
       return TwoLengths::blended(even_, apart_, cv);
@@ -162,23 +180,24 @@ class AttentionModel {
     [[gnu::always_inline]] void count_lengths(double mean) {
       lengths_.mean = mean;
       const bool are_two = launch_.long_decodes > 0;
-      launch_.attended = are_two ? std::max(1.0, mean - shorter_) : mean;
-      launch_.long_attended = are_two ? mean + lengths_.beyond : 0;
+      launch_.attended = are_two ? std::max(1.0, mean - lengths_.shorter) : mean;
+      launch_.long_attended = are_two ? mean + lengths_.longer : 0;
       apart_ = are_two ? apart_walk_.seconds(launch_) : model_->uneven_.seconds(launch_);
     }
-    /// mean_of() the step last asked for.
+    /// mean_of() the step last asked for, without its lean.
     DecodeMean mean(const BatchShape& shape) const {
-      if (!place_is_mean_) return model_->mean_of(shape, deviation_);
-      return {static_cast<double>(decodes_), mean_, deviation_ / mean_, mean_, mean_, longest_ + 1.0, deviation_};
+      if (!place_is_mean_) return model_->mean_of(shape, spread_);
+      return {
+          static_cast<double>(decodes_), mean_, spread_.deviation / mean_, mean_, mean_, longest_ + 1.0, spread_, 0};
     }
 
     const AttentionModel* model_;
     std::uint32_t decodes_;
     std::uint32_t longest_;  ///< of the step last asked for
-    std::uint32_t first_longest_;
-    std::uint64_t first_context_, first_squares_;
+    std::uint32_t first_longest_, same_until_;
+    std::uint64_t first_context_, first_squares_, first_cubes_;
     MeanTokens first_mean_;
-    double deviation_;
+    Spread spread_;
     double skew_slope_;
     double reach_ = 0;  ///< of shared blocks
     bool place_is_mean_, counts_lengths_;
@@ -187,9 +206,12 @@ class AttentionModel {
     TileFit::Walk apart_walk_;
     TwoLengths lengths_;
     FlashTiles::Launch launch_;  ///< of `lengths_`
-    double shorter_ = 0;
   };
-  /// From a step on.
+  /// How many steps from one on a walk knows, at least 1.
+  std::uint32_t steps_from(const BatchShape& first) const {
+    return std::max(steady(first).same_until_ - first.decode_longest, 1U);
+  }
+  /// From a step on, no further than steps_from().
   Walk walk_from(const BatchShape& first) const {
     Walk walk = steady(first);
     walk.reach_ = shared_.reach(first);
@@ -231,18 +253,24 @@ class AttentionModel {
     if (is_hidden && work_.dealt) return tokens;
     return is_hidden ? work_.window + 1 : attended;
   }
-  double deviation_of(const BatchShape& shape) const { return needs_squares_ ? context_deviation(shape) : 0; }
-  DecodeMean mean_of(const BatchShape& shape) const { return mean_of(shape, deviation_of(shape)); }
-  DecodeMean mean_of(const BatchShape& shape, double deviation) const {
-    return mean_of(shape, deviation, MeanTokens(shape).after(0));
+  Spread spread_of(const BatchShape& shape) const { return needs_squares_ ? Spread(shape) : Spread(); }
+  DecodeMean mean_of(const BatchShape& shape) const { return mean_of(shape, spread_of(shape)); }
+  DecodeMean mean_of(const BatchShape& shape, const Spread& spread) const {
+    return mean_of(shape, spread, MeanTokens(shape).after(0));
   }
-  /// `deviation` of the contexts, the same for all steps of a run; `mean`: MeanTokens.
-  DecodeMean mean_of(const BatchShape& shape, double deviation, double mean) const {
+  /// `spread` of the contexts, the same for all steps of a run, as their lean is, which leaning() adds; `mean`:
+  /// MeanTokens.
+  DecodeMean mean_of(const BatchShape& shape, const Spread& spread, double mean) const {
     const double n = shape.decodes;
-    if (!needs_squares_) return {n, mean, 0, mean, mean, 0, 0};
+    if (!needs_squares_) return {n, mean, 0, mean, mean, 0, {}, 0};
     const double attended = work_.kind == AttentionKind::kFull ? mean : attended_mean(shape);
     const double longest = shape.decode_longest > 0 ? static_cast<double>(shape.decode_longest) + 1 : 0;
-    return {n, attended, deviation / mean, place_of(mean, attended), mean, longest, deviation};
+    return {n, attended, spread.deviation / mean, place_of(mean, attended), mean, longest, spread, 0};
+  }
+  /// Dealt tiles are not split by the work of all: the longest outlives the others, and so it must be among the two.
+  DecodeMean leaning(const BatchShape& shape, DecodeMean mean) const {
+    if (mean.spread.variance > 0) mean.lean = work_.dealt ? lean_by_longest(mean) : context_lean(shape, mean);
+    return mean;
   }
   double attended_mean(const BatchShape& shape) const;
   PrefillSurface::Batch prefill_batch(const BatchShape& shape, const ChunkSums& chunks) const;

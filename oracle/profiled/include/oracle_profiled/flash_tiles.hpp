@@ -7,7 +7,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <vector>
 
 namespace dooly::oracle {
 
@@ -45,6 +47,7 @@ class FlashTiles {
     kWindow,  ///< 1 in the kernel of windows
     kWindowBlocks,  ///< kSchedule there
     kLongest,  ///< blocks of a long decode's tile
+    kDeepest,  ///< the most splits that are combined for one row
     kTerms
   };
   using Terms = std::array<double, kTerms>;
@@ -87,19 +90,36 @@ class FlashTiles {
   struct Cut {  // whole numbers
     double blocks = 0, splits = 1, longest = 0;
   };
-  struct Staircase;
   struct Plan;
+  /// In how many parts contexts may be split where the kernel is left to choose; counted once, a step has no time for
+  /// it.
+  class MostSplits {
+   public:
+    MostSplits() = default;
+    MostSplits(std::uint32_t multiprocessors, std::uint64_t kv_heads);
+    /// One sequence of so many tiles, the longest of so many blocks.
+    double of(double tiles, double blocks) const {
+      const double row = tiles / kv_heads_ - 1, column = std::min(blocks, kMost) - 1;
+      const auto at = static_cast<std::size_t>(row * kMost + std::max(0.0, column));
+      return at < splits_->size() ? (*splits_)[at] : 1;
+    }
+
+   private:
+    static constexpr double kMost = 128, kNeverSplit = 4;  ///< splits; blocks
+    double kv_heads_ = 1;
+    std::shared_ptr<const std::vector<std::uint8_t>> splits_;  ///< by tiles, then blocks
+  };
   template <bool kHasChunks, bool kHasWindow>
   Plan plan(const Launch& launch) const;
   template <bool kHasChunks, bool kHasWindow>
   Terms terms_of(const Launch& launch) const;
   static void split(Plan& plan, double share);
-  Staircase staircase(const Launch& launch, double chunk_tiles, const Plan& plan) const;
-  double chunks_end(const Plan& plan) const;
+  void count_stairs(const Launch& launch, double chunk_tiles, Plan& plan) const;
+  double schedule_end(const Plan& plan) const;
   double waves_end(const Launch& launch, const Plan& plan) const;
-  double before_last_long(const Plan& plan) const;
   double most_splits(double query, double longest, bool is_windowed) const;
   double heads_ = 0, kv_heads_ = 0, group_ = 0, multiprocessors_ = 0, window_ = 0;
+  MostSplits most_splits_;
   double per_multiprocessor_ = 0;  ///< for what is not counted in whole ones
 };
 

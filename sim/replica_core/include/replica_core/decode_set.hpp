@@ -18,6 +18,7 @@ class DecodeSet {
   std::uint32_t count() const { return count_; }
   std::uint64_t context() const { return context_; }    ///< sum of computed tokens
   std::uint64_t context_squares() const { return squares_; }
+  std::uint64_t context_cubes() const { return cubes_; }  ///< modulo 2^64
   std::uint32_t longest() const {  ///< computed tokens of the request that has most; 0: none
     if (count_ == 0) return 0;
     if (candidates_stale_) find_candidates();
@@ -67,6 +68,7 @@ class DecodeSet {
   std::uint32_t count_ = 0;
   std::uint64_t context_ = 0;
   std::uint64_t squares_ = 0;
+  std::uint64_t cubes_ = 0;
   std::vector<Node> nodes_;
   /// By falling base, which is by rising last step; those before the first have ended. Made anew when it is asked for
   /// after one of them left before its end.

@@ -1,0 +1,216 @@
+#include "oracle_profiled/flash_schedule.hpp"
+
+#include <array>
+#include <cstddef>
+#include <utility>
+
+namespace dooly::oracle {
+namespace {
+
+constexpr double kNone = 1e-6;     // of a tile: what rounding leaves
+constexpr double kRounds = 3;      // of all multiprocessors, beyond which single tiles do not matter
+constexpr double kLongest = 2;     // times that all takes what the longest does, likewise
+constexpr double kMostLate = 0.9;  // of the multiprocessors
+
+}  // namespace
+
+/// Tiles in flight, by the time at which they end.
+class BusyTiles {
+ public:
+  void add(double end, double count) {
+    if (!(count > kNone)) return;
+    if (size_ == ends_.size()) {  // so many different ends that one more makes no difference
+      counts_[0] += count;
+      return;
+    }
+    std::size_t at = size_++;
+    for (; at > 0 && ends_[at - 1] < end; --at) {
+      ends_[at] = ends_[at - 1];
+      counts_[at] = counts_[at - 1];
+    }
+    ends_[at] = end;
+    counts_[at] = count;
+  }
+  bool empty() const { return size_ == 0; }
+  double next_end() const { return ends_[size_ - 1]; }
+  double take() { return counts_[--size_]; }
+
+ private:
+  std::array<double, 24> ends_, counts_;  // the last to end first
+  std::size_t size_ = 0;
+};
+
+/// How long what is in flight takes once nothing waits: the fewer, the more memory each has.
+double FlashSchedule::drained(BusyTiles& busy, double from) const {
+  double end = 0, left = multiprocessors_;
+  while (!busy.empty()) {
+    const double at = busy.next_end();
+    end += (at - from) * std::max(pace_.alone, left * each_);
+    from = at;
+    left -= busy.take();
+  }
+  return end;
+}
+
+double FlashSchedule::end(const Decodes& decodes) const {
+  const double few = decodes.few + pace_.start, many = decodes.many + pace_.start;
+  const double blocks = decodes.few_tiles * few + decodes.many_tiles * many;
+  const double tiles = decodes.few_tiles + decodes.many_tiles;
+  const bool is_flow = tiles > kRounds * multiprocessors_ && kLongest * std::max(few, many) < blocks * each_;
+  return is_flow ? in_flow(decodes) : dealt_one_by_one(decodes);
+}
+
+/// Many rounds, in which multiprocessors get out of step the more the more unequal the tiles are. The last tile starts
+/// when all others have a place, and are half through on average.
+double FlashSchedule::in_flow(const Decodes& decodes) const {
+  constexpr double kApart = 0.25;  // squared coefficient of variation from which there are no rounds any more
+  constexpr double kAboutAsLong = 0.9;
+  const double few = decodes.few + pace_.start, many = decodes.many + pace_.start;
+  const double tiles = decodes.few_tiles + decodes.many_tiles;
+  const double few_blocks = decodes.few_tiles * few, blocks = few_blocks + decodes.many_tiles * many;
+  const double squares = few_blocks * few + (blocks - few_blocks) * many;
+  const double longest = std::max(few, many), level = blocks * each_;
+  const double mean_of_blocks = squares / blocks, waves = tiles * each_;  // each tile as often as it has blocks
+  const double full = up(waves * (1 - 1e-12)) - 1, rest = waves - full;
+  const double mean = blocks / tiles;
+  const double in_rounds = full * mean + longest * std::max(pace_.alone, rest);
+  const double apart = std::min(1.0, (mean_of_blocks - mean) * tiles / (blocks * kApart));
+  const double as_long = (few >= kAboutAsLong * longest ? decodes.few_tiles : 0) +
+                         (many >= kAboutAsLong * longest ? decodes.many_tiles : 0);
+  const double start = level - mean_of_blocks / 2 - longest * decodes.last * each_ / 2;
+  // Where as many end with it as there are multiprocessors, they end one after the other.
+  const double crowded = (1 + pace_.alone * pace_.alone) / 2 * std::min(1.0, 2 * as_long * each_);
+  const double mixed = std::max(level, std::max(0.0, start) + longest * std::max(pace_.alone, crowded));
+  return in_rounds + (mixed - in_rounds) * apart;
+}
+
+/// Tile by tile, those that start together at once.
+double FlashSchedule::dealt_one_by_one(const Decodes& decodes) const {
+  const double few = decodes.few + pace_.start, many = decodes.many + pace_.start;
+  const double tiles = decodes.few_tiles + decodes.many_tiles;
+  BusyTiles busy;
+  if (is_at_once(tiles)) {
+    busy.add(0, multiprocessors_ - tiles);
+    busy.add(few, decodes.few_tiles);
+    busy.add(many, decodes.many_tiles);
+    return drained(busy, 0);
+  }
+  double last = std::min(decodes.many_tiles, decodes.last), others = tiles - last;
+  const double of_many = (decodes.many_tiles - last) / others;
+  double now = 0, free = multiprocessors_;
+  for (;;) {
+    const double next = std::min(free, others), then = std::min(free - next, last);
+    busy.add(now + few, next * (1 - of_many));
+    busy.add(now + many, next * of_many + then);
+    others -= next;
+    last -= then;
+    if (others + last < kHardlyOne) {
+      busy.add(now, free - next - then);
+      break;
+    }
+    now = busy.next_end();
+    free = busy.take();
+    while (!busy.empty() && (free < kHardlyOne || busy.next_end() <= now)) {
+      now = busy.next_end();
+      free += busy.take();
+    }
+  }
+  return now + drained(busy, now);
+}
+
+FlashSchedule::Free FlashSchedule::free_of(const Decodes& decodes) const {
+  if (decodes.many_tiles > 0) return free_of_two(decodes);
+  const double each = decodes.few + pace_.start;
+  const double full = down(decodes.few_tiles * each_), rest = decodes.few_tiles - full * multiprocessors_;
+  return {full * each, (rest > 0 ? full + 1 : full) * each, multiprocessors_ - rest, rest};
+}
+
+FlashSchedule::Free FlashSchedule::free_of_two(const Decodes& decodes) const {
+  const double few = decodes.few + pace_.start, many = decodes.many + pace_.start;
+  const double few_blocks = decodes.few_tiles * few, many_blocks = decodes.many_tiles * many;
+  const double blocks = few_blocks + many_blocks;
+  if (decodes.few_tiles + decodes.many_tiles <= multiprocessors_) {
+    const bool is_few_late = few > many;
+    const double late = is_few_late ? decodes.few_tiles : decodes.many_tiles, others = multiprocessors_ - late;
+    return {others > 0 ? (is_few_late ? many_blocks : few_blocks) / others : 0, std::max(few, many), others, late};
+  }
+  // The last starts when all others have a place, and are half through on average.
+  const double last = std::min(decodes.last, kMostLate * multiprocessors_);
+  const double half = (few_blocks * few + many_blocks * many) / blocks / 2;
+  const double late = std::max(0.0, (blocks - last * many) * each_ - half) + many;
+  const double early = (blocks - last * late) / (multiprocessors_ - last);
+  return {early, std::max(early, late), multiprocessors_ - last, last};
+}
+
+/// Chunks that make no round: each multiprocessor gets one tile at most, but for those that are free again first.
+double FlashSchedule::in_one_round(const FlashStairs& stairs, const Free& free, double done) {
+  const double first = stairs.at(done), rest = stairs.all_tiles() - done;
+  const double end = std::max(free.early + first, free.late);
+  if (rest <= free.many) return end;
+  const double next = stairs.at(done + free.many), soonest = free.early + stairs.at(done + free.many - 1);
+  if (free.late <= soonest) return std::max(end, free.late + next);
+  const double again = soonest + (free.early + first - soonest) * (rest - free.many) / free.many;
+  const double then = std::max(soonest + next, std::min(free.late, again) + stairs.last);
+  return std::max(end, std::min(free.late + next, then));
+}
+
+/// Chunks behind the first `done` tiles, dealt out in rounds. Those that got shorter tiles are free for the next round
+/// sooner, and share in what those that were late have not begun.
+double FlashSchedule::in_rounds(const FlashStairs& stairs, const Free& free, double done) {
+  const double all = free.many + free.few, each = 1 / all, rest = stairs.all_tiles() - done;
+  const double rounds = down(rest * each + kNone), last = rest - rounds * all;
+  if (rounds == 0) return in_one_round(stairs, free, done);
+  const double full = done + rounds * all, fall = stairs.at(full - all) - stairs.at(full - 1);
+  const double apart = free.late - free.early, levelled = apart > 0 ? std::min(1.0, fall / apart) : 0;
+  const double mean =
+      free.early + levelled * apart * free.few * each + (stairs.up_to(full) - stairs.up_to(done)) * each;
+  const double late = free.few > 0 ? (1 - levelled) * apart : 0;
+  const double spread = rounds == 1 ? fall : fall / 2, soonest = mean - spread / 2;
+  const double end = mean + spread / 2 + late;
+  if (!(last > kNone)) return end;
+  const double first_again = std::max(end, soonest + stairs.at(full));
+  if (last <= free.many) return std::max(first_again, soonest + spread * each * last + stairs.last);
+  return std::max(std::max(first_again, soonest + late + spread * each * last + stairs.last),
+                  soonest + late + spread * each * free.many + stairs.at(full + free.many));
+}
+
+/// Chunks after decodes: rounds of the multiprocessors that are free early, until the others join.
+double FlashSchedule::in_turn(const FlashStairs& stairs, Free free) const {
+  const double wait = free.late - free.early, tiles = stairs.all_tiles();
+  if (!(free.many > 0)) return in_rounds(stairs, {free.late, free.late, free.few, 0}, 0);
+  if (!(wait > 0)) return in_rounds(stairs, {free.early, free.early, multiprocessors_, 0}, 0);
+  if (wait < stairs.first) return in_rounds(stairs, free, 0);
+  if (free.early + stairs.all() / free.many <= free.late)
+    return in_rounds(stairs, {free.early, free.early, free.many, 0}, 0);
+  const double about = std::min(tiles - 1, down(wait / stairs.first) * free.many);
+  const double done = std::min(tiles, down(2 * wait / (stairs.first + stairs.at(about))) * free.many);
+  free.early += stairs.up_to(done) / free.many;
+  if (done >= tiles) return free.early;
+  if (free.early > free.late) {
+    std::swap(free.early, free.late);
+    std::swap(free.many, free.few);
+  }
+  return in_rounds(stairs, free, done);
+}
+
+/// No tile starts later than all that is before it takes on all multiprocessors: the greatest sum of that and the tile,
+/// which has as many blocks as tiles fall by in a round.
+double FlashSchedule::at_most(const FlashStairs& stairs, double decode_blocks) const {
+  const double fall = stairs.slope * multiprocessors_ / stairs.copies;
+  const double steps = stairs.slope > 0 ? stairs.flat + (stairs.first - fall) / stairs.slope : stairs.tiles;
+  const double at = std::max(0.0, std::min(steps * stairs.copies, stairs.all_tiles() - 1));
+  return (decode_blocks + stairs.up_to(at)) * each_ + stairs.at(at);
+}
+
+double FlashSchedule::end(const Decodes& decodes, const FlashStairs& chunks) const {
+  FlashStairs stairs = chunks;
+  stairs.first += pace_.start;
+  stairs.last += pace_.start;
+  const Free free = free_of(decodes);
+  const double first = free.many > 0 ? free.early : free.late;
+  const double decode_blocks = free.early * free.many + free.late * free.few;
+  return std::max(std::max(free.late, first + stairs.first),
+                  std::min(in_turn(stairs, free), at_most(stairs, decode_blocks)));
+}
+
+}  // namespace dooly::oracle
