@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 #include <array>
+#include <span>
 
 namespace dooly::oracle {
 namespace {
@@ -25,10 +26,12 @@ class ChunkGrowth : public testing::TestWithParam<const char*> {
   CompiledPlan plan_ = compiled();
 
   double attention_s(std::uint32_t decodes, std::uint64_t context, std::uint32_t query, std::uint32_t cached) const {
-    BatchShape shape = test::decodes(decodes, context);
     const std::array chunk{PrefillChunk{query, cached}};
-    shape.prefills = chunk;
-    shape.prefill_tokens = query;
+    return attention_s(test::decodes(decodes, context), chunk);
+  }
+  double attention_s(BatchShape shape, std::span<const PrefillChunk> chunks) const {
+    shape.prefills = chunks;
+    for (const PrefillChunk& chunk : chunks) shape.prefill_tokens += chunk.query;
     StepCost cost;
     plan_.cost(shape, {}, cost);
     return cost.device.attention;
@@ -52,6 +55,36 @@ TEST_P(ChunkGrowth, NoChunkIsQuickerThanItsFirstTokenAlone) {
     }
   }
   EXPECT_EQ(compared, 5 * 3 * 4 * 9);
+}
+
+/// As a turn that follows on a cached conversation, beside a new prompt.
+TEST_P(ChunkGrowth, AShortChunkOnALongContextIsNotLostBesideAPrompt) {
+  for (const std::uint32_t decodes : {0u, 8u, 64u}) {
+    for (const std::uint32_t cached : {8000u, 32000u}) {
+      for (const std::uint32_t prompt : {600u, 2000u, 4000u}) {
+        const auto with = [&](std::uint32_t query) {
+          const std::array chunks{PrefillChunk{query, cached}, PrefillChunk{prompt, 0}};
+          return attention_s(test::decodes(decodes, 1000), chunks);
+        };
+        for (const std::uint32_t query : {2u, 8u, 33u, 100u})
+          EXPECT_GE(with(query), with(1)) << query << " on " << cached << " beside " << prompt << " and " << decodes;
+      }
+    }
+  }
+}
+
+/// Captured decodes run in the kernel of windows, more of them in the one without while they are within it, of which
+/// nobody measured two lengths.
+TEST_P(ChunkGrowth, UnequalDecodesWithinAWindowTakeAboutAsLongAsEqualOnes) {
+  for (const std::uint32_t decodes : {510u, 514u, 900u}) {
+    BatchShape shape = test::decodes(decodes, 2000);
+    const double equal = attention_s(shape, {});
+    const std::uint64_t half = decodes / 2;
+    shape.decode_context_squares = half * (1000 * 1000 + 3000 * 3000);
+    shape.decode_context_cubes = half * (1000ULL * 1000 * 1000 + 3000ULL * 3000 * 3000);
+    shape.decode_longest = 3000;
+    EXPECT_NEAR(attention_s(shape, {}) / equal, 1, 0.2) << decodes;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, ChunkGrowth,

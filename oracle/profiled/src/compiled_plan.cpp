@@ -49,23 +49,46 @@ CompiledPlan::CompiledPlan(const StepPlan& plan, std::span<const SampleSource* c
   for (std::uint32_t n = 1; n < decode_table_.size(); ++n) decode_table_[n] = row_of(by_decodes_, n);
 }
 
-void CompiledPlan::AttentionOperatorModel::hold_first_tokens(const BatchShape& shape,
-                                                             AttentionModel::Result& result) const {
-  if (model.work().dealt) return;  // decodes alone run in other kernels there, which may be the slower ones
-  constexpr std::size_t kMost = 64;  // of more chunks, or of longer ones, no token is the first to matter
-  if (shape.prefills.size() > kMost ||
-      std::all_of(shape.prefills.begin(), shape.prefills.end(), [](const PrefillChunk& c) { return c.query > kMost; }))
-    return;
-  std::array<PrefillChunk, kMost> ones;
-  std::transform(shape.prefills.begin(), shape.prefills.end(), ones.begin(), [](const PrefillChunk& chunk) {
-    return PrefillChunk{1, chunk.context};
-  });
-  BatchShape first = shape;
-  first.prefills = std::span(ones).first(shape.prefills.size());
-  const double least = model.at(first, ChunkSums::of(first)).seconds;
+void CompiledPlan::AttentionOperatorModel::hold(const BatchShape& shape, std::span<const PrefillChunk> chunks,
+                                                AttentionModel::Result& result) const {
+  BatchShape less = shape;
+  less.prefills = chunks;
+  const double least = model.at(less, ChunkSums::of(less)).seconds;
   if (result.seconds >= least) return;
   result.seconds = least;
   result.origin = worse(result.origin, Origin::kInterpolated);
+}
+
+void CompiledPlan::AttentionOperatorModel::hold_first_tokens(const BatchShape& shape,
+                                                             AttentionModel::Result& result) const {
+  if (model.work().dealt) return;  // decodes alone run in other kernels there, which may be the slower ones
+  if (shape.prefills.size() > kMostHeld ||
+      std::all_of(shape.prefills.begin(), shape.prefills.end(), [](const PrefillChunk& c) {
+        return c.query > kMostHeld;  // of longer ones no token is the first to matter
+      }))
+    return;
+  std::array<PrefillChunk, kMostHeld> ones;
+  std::transform(shape.prefills.begin(), shape.prefills.end(), ones.begin(), [](const PrefillChunk& chunk) {
+    return PrefillChunk{1, chunk.context};
+  });
+  hold(shape, std::span(ones).first(shape.prefills.size()), result);
+}
+
+void CompiledPlan::AttentionOperatorModel::hold_longest_chunks(const BatchShape& shape, const ChunkSums& chunks,
+                                                               AttentionModel::Result& result) const {
+  constexpr double kMuchLonger = 1.5;
+  if (shape.prefills.size() < 2 || shape.prefills.size() > kMostHeld) return;
+  const double seen = (chunks.query_context + chunks.query_squares) / chunks.query;  // by those that stand for all
+  if (chunks.longest <= kMuchLonger * seen) return;
+  std::array<PrefillChunk, kMostHeld> held;
+  std::size_t size = 0, long_ones = 0;
+  for (const PrefillChunk& chunk : shape.prefills) {
+    const bool is_long = chunk.query > 1 && double(chunk.context) + chunk.query > kMuchLonger * seen;
+    held[size++] = is_long ? PrefillChunk{1, chunk.context} : chunk;
+    long_ones += is_long ? 1 : 0;
+  }
+  // Decodes without a chunk beside them may run in another kernel.
+  if (static_cast<double>(long_ones) < chunks.count) hold(shape, std::span(held).first(size), result);
 }
 
 CompiledPlan::Row CompiledPlan::row_of(const std::vector<RowOperator>& operators, double rows) {

@@ -48,10 +48,11 @@ void TileFit::fit(const std::optional<FlashTiles>& tiles, Part part, const std::
   weights_ = {};
   most_attended_ = std::numeric_limits<double>::infinity();
   bool is_window_seen = false;
+  is_plain_seen_ = tiles_.window() == 0;
   std::vector<double> features, targets;
   for (const Point& point : points) {
     const Tiles::Terms terms = tiles_.terms(point.launch);
-    is_window_seen = is_window_seen || terms[Tiles::kWindow] > 0;
+    (terms[Tiles::kWindow] > 0 ? is_window_seen : is_plain_seen_) = true;
     for (const Tiles::Term term : fitted_terms) features.push_back(terms[term]);
     targets.push_back(point.seconds);
   }

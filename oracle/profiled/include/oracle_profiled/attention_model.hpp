@@ -238,7 +238,7 @@ class AttentionModel {
   }
   double skew_factor(const DecodeMean& mean) const { return 1 + mean.cv * skew_.slope(mean.decodes); }
   bool counts_lengths(const DecodeMean& mean) const {
-    return uneven_.is_fitted() && mean.longest > mean.mean && mean.cv > 0;
+    return uneven_.is_fitted() && uneven_.knows(mean.decodes) && mean.longest > mean.mean && mean.cv > 0;
   }
   double uneven_seconds(double even, const DecodeMean& mean) const {
     if (!counts_lengths(mean)) return even * skew_factor(mean);

@@ -87,7 +87,10 @@ class CompiledPlan {
     double least_error = 0;
     AttentionModel::Result at(const BatchShape& shape, const ChunkSums& chunks) const {
       AttentionModel::Result result = model.at(shape, chunks);
-      if (chunks.query > 0) hold_first_tokens(shape, result);
+      if (chunks.query > 0) {
+        hold_first_tokens(shape, result);
+        hold_longest_chunks(shape, chunks, result);
+      }
       result.origin = worse(result.origin, best);
       result.error = std::max(result.error, least_error);
       return result;
@@ -95,6 +98,12 @@ class CompiledPlan {
     /// A chunk of one token counts as a decode, in another kernel than longer ones: raises what the batch takes to that
     /// of the first token of each chunk, so that no further token makes it quicker.
     void hold_first_tokens(const BatchShape& shape, AttentionModel::Result& result) const;
+    /// Unequal chunks count as equal ones, in which a short one on a long context gets lost: raises what the batch
+    /// takes to that of the first tokens of such chunks beside the others.
+    void hold_longest_chunks(const BatchShape& shape, const ChunkSums& chunks, AttentionModel::Result& result) const;
+    /// At least what the batch with these chunks takes.
+    void hold(const BatchShape& shape, std::span<const PrefillChunk> chunks, AttentionModel::Result& result) const;
+    static constexpr std::size_t kMostHeld = 64;  ///< chunks
   };
   /// What decode steps whose mean contexts fall into the same interval share.
   struct DecodeShares {

@@ -28,6 +28,9 @@ class TileFit {
                   const std::vector<Point>& others = {});
   void forget() { is_fitted_ = false; }
   bool is_fitted() const { return is_fitted_; }
+  /// Whether the kernel that so many decodes may run in was among the points: with a window, more than are captured run
+  /// in another one while they are within it.
+  bool knows(double decodes) const { return is_dealt_ || is_plain_seen_ || decodes <= FlashTiles::kGraphTokens; }
   /// Root of the mean squared relative error over the points of the fit.
   double error() const { return error_; }
   double seconds(const FlashTiles::Launch& launch) const {
@@ -82,6 +85,7 @@ class TileFit {
   /// Decodes beyond a window take what those that fill it take, where no point of the fit went beyond: what the kernel
   /// of windows costs would be unknown.
   double most_attended_ = std::numeric_limits<double>::infinity();
+  bool is_plain_seen_ = true;  ///< with a window: the kernel without, too
   bool is_fitted_ = false;
   double error_ = 0;
 };
