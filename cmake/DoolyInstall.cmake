@@ -4,7 +4,7 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 install(TARGETS dooly EXPORT dooly)
-install(TARGETS dooly-profile)
+install(TARGETS dooly-profile OPTIONAL)  # which not every build makes: `dooly profile` says so
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/scenarios/" DESTINATION "${CMAKE_INSTALL_DATADIR}/dooly/scenarios"
   FILES_MATCHING PATTERN "*.yaml" PATTERN "src" EXCLUDE PATTERN "include" EXCLUDE)
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/stores/" DESTINATION "${CMAKE_INSTALL_DATADIR}/dooly/stores"
@@ -13,8 +13,10 @@ install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDI
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/dooly")
 install(EXPORT dooly NAMESPACE dooly:: FILE dooly-targets.cmake DESTINATION "${package_dir}")
-configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/dooly-config.cmake.in" dooly-config.cmake
+# Not at the top of the build, where find_package() would come upon a package that nobody installed.
+set(package_files "${PROJECT_BINARY_DIR}/package")
+configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/dooly-config.cmake.in" "${package_files}/dooly-config.cmake"
   INSTALL_DESTINATION "${package_dir}")
-write_basic_package_version_file(dooly-config-version.cmake COMPATIBILITY SameMinorVersion)
-install(FILES "${PROJECT_BINARY_DIR}/dooly-config.cmake" "${PROJECT_BINARY_DIR}/dooly-config-version.cmake"
+write_basic_package_version_file("${package_files}/dooly-config-version.cmake" COMPATIBILITY SameMinorVersion)
+install(FILES "${package_files}/dooly-config.cmake" "${package_files}/dooly-config-version.cmake"
   DESTINATION "${package_dir}")

@@ -10,7 +10,7 @@ from pathlib import Path
 def hidden(path):
     """A new file beside `path`, open and locked, of a name that `dooly` takes for its own: see files/src/hidden.cpp,
     which removes what a killed writer leaves."""
-    name = f".{path.name[:180]}.{os.getpid()}-{secrets.token_hex(8)}.dooly-tmp"
+    name = f".{path.name[:160]}.{os.getpid()}-{secrets.token_hex(8)}.dooly-tmp"
     file = path.with_name(name).open("xb")
     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     return file

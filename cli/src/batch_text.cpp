@@ -47,6 +47,7 @@ bool BatchOnPaper::add_decodes(std::uint64_t count, std::uint64_t context) {
   if (__builtin_mul_overflow(count, context * context, &squares) ||
       __builtin_add_overflow(shape.decode_context_squares, squares, &squares))
     return false;
+  contexts_.push_back({context, count});
   shape.decodes += static_cast<std::uint32_t>(count);
   shape.logits_rows += static_cast<std::uint32_t>(count);
   shape.decode_context += count * context;
@@ -58,6 +59,7 @@ bool BatchOnPaper::add_decodes(std::uint64_t count, std::uint64_t context) {
 
 void BatchOnPaper::add_prefill(std::uint32_t query, std::uint32_t context) {
   chunks.push_back({query, context});
+  contexts_.push_back({context, 1});
   shape.prefill_tokens += query;
   ++shape.logits_rows;
 }
@@ -66,6 +68,7 @@ void BatchOnPaper::add_shared(std::uint64_t count, std::uint64_t tokens) {
   // No batch holds as much; what is beyond is refused and must only not run over.
   constexpr std::uint64_t kBeyond = 1ull << 60;
   most_holders_ = std::max(most_holders_, count);
+  shared_.push_back({tokens, count});
   shape.shared_tokens = std::min(kBeyond, shape.shared_tokens + tokens);
   shape.repeated_tokens = std::min(kBeyond, shape.repeated_tokens + tokens * (count - 1));
 }
@@ -78,6 +81,19 @@ std::string BatchOnPaper::shared_fault() const {
   for (const oracle::PrefillChunk& chunk : chunks) held += chunk.context;
   if (shape.shared_tokens + shape.repeated_tokens > held)
     return "more tokens are shared than the requests have in their contexts, " + std::to_string(held);
+  const auto most_first = [](std::vector<Tokens> list) {
+    std::sort(list.begin(), list.end(), [](const Tokens& a, const Tokens& b) { return a.tokens > b.tokens; });
+    return list;
+  };
+  const std::vector<Tokens> contexts = most_first(contexts_);
+  std::uint64_t able = 0;
+  auto next = contexts.begin();
+  for (const Tokens& share : most_first(shared_)) {
+    for (; next != contexts.end() && next->tokens >= share.tokens; ++next) able += next->requests;
+    if (able < share.requests)
+      return std::to_string(share.requests) + " requests share " + std::to_string(share.tokens) + " tokens, and " +
+             std::to_string(able) + " have as many in their contexts";
+  }
   return {};
 }
 

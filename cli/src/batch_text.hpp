@@ -24,6 +24,10 @@ struct BatchOnPaper {
   std::string shared_fault() const;
 
  private:
+  struct Tokens {
+    std::uint64_t tokens, requests;
+  };
+  std::vector<Tokens> contexts_, shared_;
   std::uint64_t most_holders_ = 0;
 };
 

@@ -25,10 +25,14 @@ constexpr std::string_view kEnding = ".dooly-tmp";
 constexpr std::size_t kRandomDigits = 16;
 constexpr std::string_view kHex = "0123456789abcdef";
 
-/// What all hidden files of a target begin with; of long names a part, as a whole one leaves no room.
+/// What all hidden files of a target begin with; of long names a part and a hash, as a whole one leaves no room.
 std::string beginning_of(const fs::path& target) {
-  constexpr std::size_t kMostOfName = 180;
-  return "." + target.filename().string().substr(0, kMostOfName) + ".";
+  constexpr std::size_t kMostOfName = 160;
+  const std::string name = target.filename().string();
+  if (name.size() <= kMostOfName) return "." + name + ".";
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return "." + name.substr(0, kMostOfName) + "." + std::to_string(hash) + ".";
 }
 
 std::string new_name(const std::string& beginning) {

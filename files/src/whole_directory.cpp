@@ -3,7 +3,9 @@
 #include "hidden.hpp"
 #include "refusal.hpp"
 
+#include <fcntl.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -21,7 +23,7 @@ WholeDirectory::WholeDirectory(const fs::path& path) : path_(path) {
   if (fs::exists(there) && !(fs::is_directory(there) && fs::is_empty(path_, error)))
     refuse(path_, fs::is_directory(there) ? ENOTEMPTY : EEXIST);
   if (fs::is_directory(there)) {
-    temporary_ = path_;
+    fill_in_place();
     return;
   }
   if (path_.has_parent_path()) fs::create_directories(path_.parent_path(), error);
@@ -29,6 +31,19 @@ WholeDirectory::WholeDirectory(const fs::path& path) : path_(path) {
   if (hidden.descriptor < 0) refuse(path_, hidden.error);
   lock_ = hidden.descriptor;
   temporary_ = hidden.path;
+}
+
+/// Locked, so that what is in it until the end is ours.
+void WholeDirectory::fill_in_place() {
+  lock_ = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (lock_ < 0) refuse(path_, errno);
+  const int why = ::flock(lock_, LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
+  std::error_code error;
+  if (why == EWOULDBLOCK || !fs::is_empty(path_, error)) {  // another began, or has just finished
+    ::close(std::exchange(lock_, -1));
+    refuse(path_, why == EWOULDBLOCK ? EWOULDBLOCK : ENOTEMPTY);
+  }
+  temporary_ = path_;
 }
 
 WholeDirectory::~WholeDirectory() {

@@ -221,21 +221,24 @@ void expand_oracle(Node& scenario, const std::function<std::string(const std::st
   const Node* cluster = scenario.find("cluster");
   const Node* nodes = cluster ? cluster->find("nodes") : nullptr;
   if (!nodes || !nodes->is_list()) return;
-  std::string gpu;
+  std::vector<std::string> stores;  // each answers for its own GPU alone
   for (const Node& group : nodes->items) {
-    const Node* own = group.find("gpu");
-    if (!own || !own->is_scalar() || (!gpu.empty() && gpu != own->text)) return;
-    gpu = own->text;
+    const Node* gpu = group.find("gpu");
+    if (!gpu || !gpu->is_scalar()) return;
+    const std::string store = shipped_store(gpu->text);
+    if (!store.empty() && std::find(stores.begin(), stores.end(), store) == stores.end()) stores.push_back(store);
   }
-  const std::string store = gpu.empty() ? "" : shipped_store(gpu);
-  if (store.empty()) return;
+  if (stores.empty()) return;
   const Mark mark = scenario.mark;
   Node& list = scenario.add("oracle", Node::list(mark));
-  Node profiled = Node::map(mark), roofline = Node::map(mark);
-  profiled.add("kind", Node::scalar(mark, "profiled"));
-  profiled.add("store", Node::scalar(mark, store));
+  for (const std::string& store : stores) {
+    Node profiled = Node::map(mark);
+    profiled.add("kind", Node::scalar(mark, "profiled"));
+    profiled.add("store", Node::scalar(mark, store));
+    list.items.push_back(std::move(profiled));
+  }
+  Node roofline = Node::map(mark);
   roofline.add("kind", Node::scalar(mark, "roofline"));
-  list.items.push_back(std::move(profiled));
   list.items.push_back(std::move(roofline));
 }
 

@@ -15,12 +15,13 @@ void add_matching(const fs::path& directory, const std::string& name, std::map<s
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(directory, ignored)) {
     const std::string file = entry.path().filename().string();
-    if (file.starts_with(name) && file.ends_with(kEnding) && entry.is_regular_file(ignored))
+    if (file.starts_with(name) && file.ends_with(kEnding) && file.size() >= name.size() + kEnding.size() &&
+        entry.is_regular_file(ignored))
       found.emplace(file, entry.path());
   }
 }
 
-bool is_plain_name(const std::string& text) { return text.find('/') == std::string::npos && !text.ends_with(kEnding); }
+bool is_plain_name(const std::string& text) { return text.find('/') == std::string::npos; }
 
 std::vector<fs::path> search_path() {
   std::vector<fs::path> directories;
@@ -34,14 +35,15 @@ std::vector<fs::path> search_path() {
   return directories;
 }
 
-/// The first file of just this name, else all whose names begin with it.
+/// The first file of just this name, else all whose names begin with it. A name with its ending is the whole name.
 std::vector<fs::path> of_name(const std::string& name, const std::vector<fs::path>& directories) {
   std::error_code ignored;
   std::map<std::string, fs::path> found;
+  const bool is_whole = name.ends_with(kEnding);
   for (const fs::path& directory : directories) {
-    const fs::path exact = directory / (name + std::string(kEnding));
+    const fs::path exact = directory / (is_whole ? name : name + std::string(kEnding));
     if (fs::is_regular_file(exact, ignored)) return {exact};
-    add_matching(directory, name, found);
+    if (!is_whole) add_matching(directory, name, found);
   }
   std::vector<fs::path> files;
   for (const auto& [file, path] : found) files.push_back(path);
@@ -71,7 +73,8 @@ std::vector<fs::path> find_store(const std::string& text, const fs::path& at, co
   }
   const std::string name = at.filename().string();
   if (fs::is_directory(at, ignored) || fs::is_regular_file(at, ignored)) {
-    const std::vector<fs::path> others = name.empty() ? std::vector<fs::path>{} : of_name(name, directories);
+    const bool is_file_name = name.empty() || name.ends_with(kEnding);
+    const std::vector<fs::path> others = is_file_name ? std::vector<fs::path>{} : of_name(name, directories);
     if (others.empty()) return {at};
     throw "means two things, " + fs::absolute(at).string() + " and by name " + listed("", others) + " of " +
         others.front().parent_path().string() + "; './" + name + "' is the first, a name in full one of the others";
@@ -81,8 +84,9 @@ std::vector<fs::path> find_store(const std::string& text, const fs::path& at, co
   if (!found.empty()) return found;
   std::string searched;
   for (const fs::path& directory : directories) searched += (searched.empty() ? "" : ", ") + directory.string();
-  throw "no such store: neither a directory nor a file, and no " + name + "*" + std::string(kEnding) + " in " +
-      searched + listed("; there: ", of_name("", directories));
+  throw "no such store: neither a directory nor a file, and no " +
+      (name.ends_with(kEnding) ? name : name + "*" + std::string(kEnding)) + " in " + searched +
+      listed("; there: ", of_name("", directories));
 }
 
 std::vector<fs::path> stores_called(const std::string& text) {

@@ -97,6 +97,19 @@ RankLink link_between_ranks(const scenario::Cluster& cluster, const scenario::No
   return link;
 }
 
+/// Whether the store has an environment of that GPU which the scenario does not leave out. Throws OracleError if it
+/// leaves out all of them.
+bool holds(const scenario::ProfiledOracleSpec& profiled, const std::string& gpu) {
+  const std::vector<std::string> gpus = profiled_gpus(profiled.files, profiled.environment);
+  if (gpus.empty() && !profiled.environment.empty())
+    throw oracle::OracleError(
+        fmt::format("oracle.environment: no environment of store '{}' has '{}' in its id or description",
+                    profiled.store, profiled.environment));
+  return std::any_of(gpus.begin(), gpus.end(), [&](const std::string& name) {
+    return name == gpu || (gpu == "CPU" && name.starts_with("CPU "));
+  });
+}
+
 /// Who of the scenario's list comes first answers an operator; the roofline only if it is in the list.
 std::unique_ptr<oracle::LatencyOracle> make_profiled_oracle(const scenario::Scenario& scenario,
                                                             const scenario::Pool& spec, const PoolDeployment& pool,
@@ -151,13 +164,14 @@ std::unique_ptr<oracle::LatencyOracle> make_pool_oracle(const scenario::Scenario
   return oracle::make_oracle("roofline", parameters);
 }
 
-std::string device_times(const scenario::Scenario& scenario) {
+std::string device_times(const scenario::Scenario& scenario, const std::string& gpu) {
   std::string text;
   for (const scenario::OracleSpec& each : scenario.oracles) {
     if (!text.empty()) text += ", else ";
     if (const auto* profiled = std::get_if<scenario::ProfiledOracleSpec>(&each)) {
       const std::filesystem::path store = profiled->store;
       text += fmt::format("store '{}'", (store.has_filename() ? store : store.parent_path()).filename().string());
+      if (!holds(*profiled, gpu)) text += fmt::format(" (which holds nothing of {})", gpu);
     } else if (const auto* plugin = std::get_if<scenario::PluginOracleSpec>(&each)) {
       text += fmt::format("plug-in '{}'", plugin->oracle);
     } else {

@@ -60,6 +60,9 @@ TEST(BatchText, SharedBlocksAreCountedOnceAndForEveryOtherHolder) {
   EXPECT_EQ(refusal("8x1@1024 + 8 share 1024 + 2 share 1")
                 .rfind("--batch: more tokens are shared than the requests have in their contexts, 8192, got '", 0),
             0u);
+  EXPECT_EQ(refusal("32x1@4096 + 4x1@9000 + 8 share 8192")
+                .rfind("--batch: 8 requests share 8192 tokens, and 4 have as many in their contexts, got '", 0),
+            0u);
   for (const char* bad : {"8x1@1024 + 1 share 512", "8x1@1024 + share 512", "8x1@1024 + 8 share 0", "8 share 512",
                           "8x1@1024 + 8 shares 5", "8x1@1024 + 8 share -5"})
     EXPECT_FALSE(refusal(bad).empty()) << bad;

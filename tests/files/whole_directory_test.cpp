@@ -70,6 +70,23 @@ TEST_F(WholeDirectoryTest, TwoWritersDoNotMix) {
   EXPECT_EQ(refusal(path_), path_.string() + ": another process is writing it");
 }
 
+TEST_F(WholeDirectoryTest, OneInPlaceIsNotEmptiedByAnotherWriter) {
+  fs::create_directory(path_);
+  WholeDirectory first(path_);
+  EXPECT_EQ(refusal(path_), path_.string() + ": another process is writing it");
+  std::ofstream(first.temporary() / "a") << "text";
+  EXPECT_EQ(refusal(path_), path_.string() + ": cannot be written: Directory not empty");
+  first.finish();
+  EXPECT_EQ(test::text_of(path_ / "a"), "text");
+}
+
+TEST_F(WholeDirectoryTest, LongNamesThatBeginAlikeDoNotBlockEachOther) {
+  const std::string alike(200, 'a');
+  WholeDirectory one(scratch_ / (alike + "1")), two(scratch_ / (alike + "2"));
+  one.finish(), two.finish();
+  EXPECT_TRUE(fs::is_directory(scratch_ / (alike + "2")));
+}
+
 TEST_F(WholeDirectoryTest, WhatAKilledWriterLeftGoesWithTheNext) {
   const pid_t child = ::fork();
   if (child == 0) {

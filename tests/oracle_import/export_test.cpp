@@ -122,6 +122,9 @@ TEST(ExportProfile, SaysWhatItNeeds) {
   EXPECT_THROW(export_profile("frontier", nothing, {.model = "m", .gpu = "A100"}, folder.path()), ImportError);
   EXPECT_THROW(export_profile("vidur", nothing, {.model = "meta-llama/Llama-3.1-8B"}, folder.path()), ImportError);
   EXPECT_THROW(export_profile("vidur", nothing, {.gpu = "A100"}, folder.path()), ImportError);
+  for (const char* path : {"../up", "a/b", "..", "."})
+    EXPECT_THROW(export_profile("vidur", nothing, {.model = "meta-llama/Llama-3.1-8B", .gpu = path}, folder.path()),
+                 ImportError);
   EXPECT_THROW(export_profile("vidur", nothing, {.model = "no/such", .gpu = "A100"}, folder.path()), ImportError);
   EXPECT_THROW(export_profile("vidur", nothing, {.model = "meta-llama/Llama-3.1-8B", .gpu = "A100"}, folder.path()),
                ImportError);

@@ -27,6 +27,14 @@ INSTANTIATE_TEST_SUITE_P(Options, DryRunRefuses,
                                          std::pair("--max-points", "0"), std::pair("--max-num-seqs", "99999999999"),
                                          std::pair("--point-timeout", "0s")));
 
+/// A slip in one of several names is no model that cannot be run.
+TEST(DryRun, RefusesANameThatNobodyKnows) {
+  const ProcessResult result = dooly({"model", "meta-llama/Llama-3.1-8B", "meta-llama/Lama-3.1-8B", "--dry-run"});
+  EXPECT_NE(result.code, 0);
+  EXPECT_EQ(result.out, "");
+  EXPECT_NE(result.err.find("unknown model 'meta-llama/Lama-3.1-8B'"), std::string::npos) << result.err;
+}
+
 /// A store by its name: found in DOOLY_PATH.
 class NamedStore : public testing::Test {
  protected:

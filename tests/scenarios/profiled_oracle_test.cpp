@@ -78,6 +78,9 @@ TEST_F(ProfiledOracle, APathThatIsANameTooIsRefused) {
   std::ofstream(here / "s.jsonl.zst") << "an export beside the directory is no other name";
   ::unsetenv("DOOLY_PATH");
   EXPECT_EQ(files_of("s"), std::vector{here / "s"});
+  ::setenv("DOOLY_PATH", elsewhere_.c_str(), 1);
+  EXPECT_EQ(files_of("s-a.jsonl.zst"), std::vector{elsewhere_ / "s-a.jsonl.zst"}) << "a name in full";
+  EXPECT_THROW(files_of("s.jsonl"), std::string);
 }
 
 TEST_F(ProfiledOracle, ExplainedItLoadsBackEqual) {
@@ -153,16 +156,30 @@ TEST_F(ProfiledOracle, TheShippedStoreIsNeverAFileOfTheUsersWithItsName) {
   EXPECT_EQ(first_of(scenario).files, std::vector{file});
 }
 
-TEST_F(ProfiledOracle, TwoKindsOfGpuHaveNoShippedStore) {
-  touch("h200-a.jsonl.zst");
+TEST_F(ProfiledOracle, OfTwoKindsOfGpuEachHasItsShippedStore) {
+  touch("h200-a.jsonl.zst"), touch("h100-a.jsonl.zst");
   Names names = test::known_names();
-  names.shipped_store = [&](const std::string&) { return (elsewhere_ / "h200").string(); };
+  bool is_h100_measured = true;
+  names.shipped_store = [&](const std::string& gpu) {
+    if (gpu != "H200-SXM" && !is_h100_measured) return std::string();
+    return (elsewhere_ / (gpu == "H200-SXM" ? "h200" : "h100")).string();
+  };
   const std::string two = R"(dooly: 1
 workload: {synthetic: {requests: 10, arrivals: {process: poisson, rate: 20/s}, prompt_tokens: 512, output_tokens: 64}}
 cluster: {nodes: [{name: a, gpu: H200-SXM}, {name: b, gpu: H100-SXM}]}
 pools: [{name: main, model: Qwen/Qwen3-8B, nodes: a}]
 )";
-  EXPECT_EQ(test::load(two, {}, names).oracles, std::vector<OracleSpec>{RooflineOracleSpec{}});
+  const auto stores_of = [&](const std::string& text) {
+    std::vector<std::string> stores;
+    for (const OracleSpec& oracle : test::load(text, {}, names).oracles) {
+      const auto* profiled = std::get_if<ProfiledOracleSpec>(&oracle);
+      stores.push_back(profiled != nullptr ? std::filesystem::path(profiled->store).filename().string() : "roofline");
+    }
+    return stores;
+  };
+  EXPECT_EQ(stores_of(two), (std::vector<std::string>{"h200", "h100", "roofline"}));
+  is_h100_measured = false;
+  EXPECT_EQ(stores_of(two), (std::vector<std::string>{"h200", "roofline"}));
 }
 
 }  // namespace

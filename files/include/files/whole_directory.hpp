@@ -23,6 +23,7 @@ class WholeDirectory {
   void finish();
 
  private:
+  void fill_in_place();
   bool is_in_place() const { return temporary_ == path_; }
   std::filesystem::path path_, temporary_;
   int lock_ = -1;

@@ -101,6 +101,8 @@ ExportReport export_profile(std::string_view format, const oracle::SampleSource&
     throw ImportError(fmt::format("cannot export to format '{}'; known: llmservingsim, vidur", format));
   if (options.gpu.empty()) throw ImportError("the layout is ordered by GPU; say which one with --gpu NAME");
   if (options.model.empty()) throw ImportError("the layout is ordered by model; say which one with --model NAME");
+  if (options.gpu.find('/') != std::string::npos || options.gpu == "." || options.gpu == "..")
+    throw ImportError(fmt::format("--gpu: names a folder, and cannot be '{}'", options.gpu));
   ExportReport report;
   try {
     const ExportContext context{source, options, directory, oracle::resolve_model(options.model), report};

@@ -55,6 +55,7 @@ Demands demands_of(const DemandRequest& request) {
         }
       }
     } catch (const oracle::OracleError& error) {
+      if (std::string_view(error.what()).starts_with("unknown model")) throw;  // a slip, and no model we cannot run
       demands.refused.emplace_back(name, error.what());
     }
   }
