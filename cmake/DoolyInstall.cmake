@@ -6,7 +6,8 @@ include(CMakePackageConfigHelpers)
 install(TARGETS dooly EXPORT dooly)
 install(TARGETS dooly-profile OPTIONAL)  # which not every build makes: `dooly profile` says so
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/scenarios/" DESTINATION "${CMAKE_INSTALL_DATADIR}/dooly/scenarios"
-  FILES_MATCHING PATTERN "*.yaml" PATTERN "src" EXCLUDE PATTERN "include" EXCLUDE)
+  FILES_MATCHING PATTERN "*.yaml" PATTERN "src" EXCLUDE PATTERN "include" EXCLUDE
+  PATTERN "plugin-*.yaml" EXCLUDE)  # whose libraries lie in a build
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/stores/" DESTINATION "${CMAKE_INSTALL_DATADIR}/dooly/stores"
   FILES_MATCHING PATTERN "*.jsonl.zst")
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
