@@ -7,10 +7,23 @@ import sys
 from pathlib import Path
 
 
+MOST_OF_NAME = 160
+
+
+def shortened(name):
+    """A part and the FNV-1a hash, as beginning_of() in files/src/hidden.cpp."""
+    encoded = os.fsencode(name)
+    value = 0xCBF29CE484222325
+    for byte in encoded:
+        value = (value ^ byte) * 0x100000001B3 % 2**64
+    return f"{os.fsdecode(encoded[:MOST_OF_NAME])}.{value}"
+
+
 def hidden(path):
     """A new file beside `path`, open and locked, of a name that `dooly` takes for its own: see files/src/hidden.cpp,
     which removes what a killed writer leaves."""
-    name = f".{path.name[:160]}.{os.getpid()}-{secrets.token_hex(8)}.dooly-tmp"
+    begins = path.name if len(os.fsencode(path.name)) <= MOST_OF_NAME else shortened(path.name)
+    name = f".{begins}.{os.getpid()}-{secrets.token_hex(8)}.dooly-tmp"
     file = path.with_name(name).open("xb")
     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     return file

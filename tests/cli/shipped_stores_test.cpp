@@ -93,6 +93,23 @@ TEST(ShippedStoresByName, AScenarioFindsThemAsOne) {
   EXPECT_LT(answers.value("roofline", 0.0), 0.01) << answers;
 }
 
+TEST(ShippedStoresByName, ThatTheyHoldNothingOfAGpuOrOfAnEnvironmentIsSaid) {
+  const Scratch scratch;
+  const std::string scenario = scratch.file("s.yaml", small_scenario());
+  const ProcessResult other_gpu =
+      dooly({"run", scenario, "--set", "oracle=[{kind: profiled, store: h200}, roofline]", "--set", "gpu=H100-SXM"});
+  EXPECT_EQ(other_gpu.code, 0) << other_gpu.err;
+  EXPECT_NE((other_gpu.out + other_gpu.err).find("store 'h200' (which holds nothing of H100-SXM), else the roofline"),
+            std::string::npos)
+      << other_gpu.out << other_gpu.err;
+  const ProcessResult no_environment =
+      dooly({"run", scenario, "--set", "oracle=[{kind: profiled, store: h200, environment: zzz}, roofline]"});
+  EXPECT_EQ(no_environment.code, 2);
+  EXPECT_NE(no_environment.err.find("no environment of store 'h200' has 'zzz' in its id or description"),
+            std::string::npos)
+      << no_environment.err;
+}
+
 TEST(ShippedStoresByName, WhatAUserHasUnderTheirNamesIsNotAskedUnlessNamed) {
   const Scratch scratch;
   const std::string scenario = scratch.file("s.yaml", small_scenario());

@@ -194,6 +194,23 @@ TEST(TileModel, CubesTellWhichTwoLengthsContextsAre) {
   EXPECT_EQ(model.decode_seconds(vast), untold);
 }
 
+/// A copy remembers nothing of the decodes asked before. The longest that is told is no context's, so that it makes a
+/// difference when the cubes pass 2^64: at 766,310 tokens of forty.
+TEST(TileModel, WhereCubesPass64BitsStepsAreOnTheirOwn) {
+  const AttentionModel model(decodes_of(), work_of(), kLimits);
+  BatchShape shape = told(uneven_shape(40, 300000, 3, 383100), 300000, 3, 383100);
+  shape.decode_longest = 766200;
+  EXPECT_LE(model.steps_from(shape), 110u);
+  for (int step = 0; step < 300; ++step) {
+    const AttentionModel fresh = model;
+    ASSERT_EQ(model.decode_seconds(shape), fresh.decode_seconds(shape)) << step;
+    shape.decode_context_cubes += 3 * shape.decode_context_squares + 3 * shape.decode_context + shape.decodes;
+    shape.decode_context_squares += 2 * shape.decode_context + shape.decodes;
+    shape.decode_context += shape.decodes;
+    ++shape.decode_longest;
+  }
+}
+
 /// Bit for bit, unequal contexts and windows included.
 TEST(TileModel, ARunOfDecodesEqualsItsSteps) {
   for (const std::uint32_t window : {0U, 4096U}) {

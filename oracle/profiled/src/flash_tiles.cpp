@@ -139,8 +139,8 @@ template <bool kHasChunks, bool kHasWindow>
   if (plan.most_splits > 1) {
     double planned = l.decodes * plan.few.blocks + l.long_decodes * plan.many.blocks;
     if (kHasChunks) planned += l.chunks * chunk_tiles * plan.chunk.blocks;
-    const double share =
-        planned * kSplitMargin * kv_heads_ / multiprocessors_;  // often a whole number: as the kernel counts
+    // Often a whole number: in the kernel's order.
+    const double share = planned * kSplitMargin * kv_heads_ / multiprocessors_;
     if (std::max(std::max(plan.few.blocks, plan.many.blocks), plan.chunk.blocks) > share) split(plan, share);
   }
   if (kHasWindow && plan.is_windowed) {  // the shares count what a window hides, the tiles pass it over

@@ -42,7 +42,7 @@ double RowSlowdown::factor(const RowWork& work, double rows) const {
 
 /// 1 + x of a node.
 double AttentionSlowdown::coordinate(std::size_t node) {
-  return std::bit_cast<double>(std::bit_cast<std::uint64_t>(1.0) + (std::uint64_t{node} << (52 - kBits)));
+  return std::bit_cast<double>(std::bit_cast<std::uint64_t>(1.0) + (std::uint64_t{node} << kShift));
 }
 
 AttentionSlowdown::AttentionSlowdown(const std::vector<Point>& points) : count_(points.size()) {

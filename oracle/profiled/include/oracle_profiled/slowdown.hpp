@@ -60,6 +60,8 @@ class AttentionSlowdown {
 
  private:
   static constexpr int kBits = 3;  ///< of the fraction: places an octave
+  static constexpr int kShift = 52 - kBits;
+  static constexpr double kCell = 1.0 / (std::uint64_t{1} << kShift);
   static constexpr std::size_t kRows = 18u << kBits, kColumns = 22u << kBits;  ///< cells
   struct Place {
     std::size_t node;
@@ -67,12 +69,11 @@ class AttentionSlowdown {
   };
   /// Of 1 + x: exponent and first bits are the cell, the bits behind them lie in it.
   static Place place(double x, std::size_t cells) {
-    constexpr int kShift = 52 - kBits;
     const double most = std::bit_cast<double>(std::bit_cast<std::uint64_t>(1.0) + (std::uint64_t{cells} << kShift)) - 1;
     const auto at =
         std::bit_cast<std::uint64_t>(1 + std::max(0.0, std::min(x, most))) - std::bit_cast<std::uint64_t>(1.0);
     const std::size_t node = std::min<std::size_t>(at >> kShift, cells - 1);
-    return {node, static_cast<double>(static_cast<std::int64_t>(at - (std::uint64_t{node} << kShift))) * 0x1p-49};
+    return {node, static_cast<double>(static_cast<std::int64_t>(at - (std::uint64_t{node} << kShift))) * kCell};
   }
   static double coordinate(std::size_t node);
   std::vector<float> table_;  // by u, then v
