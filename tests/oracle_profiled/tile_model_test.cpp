@@ -187,23 +187,23 @@ TEST(TileModel, CubesTellWhichTwoLengthsContextsAre) {
     shape.decode_longest *= 2;
     EXPECT_NEAR(model.decode_seconds(shape) / wanted, 1, 1e-9) << n;
   }
-  // Beyond 2^64 the sum of cubes says nothing.
-  BatchShape vast = uneven_shape(500, 400000, 5, 900000);
+  // Squares so far apart that a sum of cubes might pass 2^63: it says nothing.
+  BatchShape vast = uneven_shape(500, 4000, 5, 1'200'000);
   const double untold = model.decode_seconds(vast);
   vast.decode_context_cubes = 12345;
   EXPECT_EQ(model.decode_seconds(vast), untold);
 }
 
-/// A copy remembers nothing of the decodes asked before. The longest that is told is no context's, so that it makes a
-/// difference when the cubes pass 2^64: at 766,310 tokens of forty.
-TEST(TileModel, WhereCubesPass64BitsStepsAreOnTheirOwn) {
+/// Sums of cubes are told modulo 2^64: where they pass it, at 766,310 tokens of forty, nothing happens. A copy
+/// remembers nothing of the decodes asked before.
+TEST(TileModel, CubesMayPass64Bits) {
   const AttentionModel model(decodes_of(), work_of(), kLimits);
-  BatchShape shape = told(uneven_shape(40, 300000, 3, 383100), 300000, 3, 383100);
-  shape.decode_longest = 766200;
-  EXPECT_LE(model.steps_from(shape), 110u);
+  BatchShape shape = told(uneven_shape(40, 760000, 3, 766200), 760000, 3, 766200);
   for (int step = 0; step < 300; ++step) {
     const AttentionModel fresh = model;
     ASSERT_EQ(model.decode_seconds(shape), fresh.decode_seconds(shape)) << step;
+    const double wanted = model.decode_seconds(uneven_shape(40, 760000 + step, 3, 766200 + step));
+    ASSERT_NEAR(model.decode_seconds(shape) / wanted, 1, 1e-9) << step;
     shape.decode_context_cubes += 3 * shape.decode_context_squares + 3 * shape.decode_context + shape.decodes;
     shape.decode_context_squares += 2 * shape.decode_context + shape.decodes;
     shape.decode_context += shape.decodes;

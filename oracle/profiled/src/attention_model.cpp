@@ -308,7 +308,7 @@ PrefillSurface::Batch AttentionModel::prefill_batch(const BatchShape& shape, con
 AttentionModel::Result AttentionModel::of_decodes(const BatchShape& shape) const {
   Result result{0, 0, 0, Origin::kMeasured, 0};
   if (shape.decodes == 0) return result;
-  const DecodeMean mean = leaning(shape, mean_of(shape));
+  const DecodeMean mean = leaning(mean_of(shape));
   const Answer decode = decode_.at(mean.decodes, mean.place);
   result.seconds = uneven_seconds(decode.seconds, mean);
   result.origin = result.seconds != decode.seconds ? worse(decode.origin, Origin::kInterpolated) : decode.origin;
@@ -340,8 +340,8 @@ bool AttentionModel::at_by_tiles(const BatchShape& shape, const PrefillSurface::
   Walk& decodes = steady(shape);
   const double alone = decodes.alone(shape);
   const DecodeMean mean = decodes.mean(shape);
-  const MixedSurface::Point point = mixed_point(
-      batch, mean, decodes.counts_lengths_ ? decodes.launch_ : launch_of(leaning(shape, mean)), 0, decodes.even_);
+  const MixedSurface::Point point =
+      mixed_point(batch, mean, decodes.counts_lengths_ ? decodes.launch_ : launch_of(leaning(mean)), 0, decodes.even_);
   if (!mixed_.covers(point.where)) return false;
   result.seconds = mixed_.seconds(point);
   result.decode_seconds = std::min(alone, result.seconds);
@@ -384,7 +384,7 @@ AttentionModel::Result AttentionModel::as_if_alone(const BatchShape& batch_shape
     if (result.origin == Origin::kMeasured) result.origin = Origin::kInterpolated;
     return result;
   }
-  const DecodeMean mean = leaning(shape, mean_of(shape));
+  const DecodeMean mean = leaning(mean_of(shape));
   const double even = decode_.seconds(mean.decodes, mean.place);
   const SkewCurve& skew = mixed_skew_.empty() ? skew_ : mixed_skew_;
   const MixedSurface::Point point = mixed_point(batch, mean, launch_of(mean), prefill.seconds, even);

@@ -250,7 +250,6 @@ bool CompiledPlan::decode_run(const BatchShape& first, double gaps_s, std::span<
   const std::uint64_t left = shares.until - first.decode_context;  // n fewer with each step
   run.steps = static_cast<std::uint32_t>(
       left >= device_s.size() * n ? device_s.size() : std::min<std::uint64_t>(device_s.size(), (left + n - 1) / n));
-  for (const AttentionOperatorModel& op : attention_) run.steps = std::min(run.steps, op.model.steps_from(first));
   const std::span<double> steps = device_s.first(run.steps);
   std::fill(steps.begin(), steps.end(), 0.0);
   for (const AttentionOperatorModel& op : attention_) {

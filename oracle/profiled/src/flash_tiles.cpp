@@ -1,6 +1,5 @@
 #include "oracle_profiled/flash_tiles.hpp"
 
-#include "oracle_profiled/flash_schedule.hpp"
 #include "oracle_profiled/rounding.hpp"
 
 #include <algorithm>
@@ -45,6 +44,8 @@ std::optional<FlashTiles> FlashTiles::of(const OperatorKey& key, const Gpu& gpu)
   tiles.multiprocessors_ = gpu.multiprocessors;
   tiles.per_multiprocessor_ = 1 / tiles.multiprocessors_;
   tiles.window_ = static_cast<double>(std::max<std::int64_t>(0, number(key, "window", 0)));
+  tiles.few_rows_ = FlashSchedule(tiles.multiprocessors_, kFewRows);
+  tiles.many_rows_ = FlashSchedule(tiles.multiprocessors_, kManyRows);
   tiles.most_splits_ = MostSplits(gpu.multiprocessors, key.dims[1]);
   return tiles;
 }
@@ -162,20 +163,23 @@ template <bool kHasChunks, bool kHasWindow>
   return plan;
 }
 
-/// Blocks until the last tile ends.
-inline double FlashTiles::schedule_end(const Plan& plan) const {
-  const bool has_many_rows = plan.tile_rows > kSmallRows, has_chunks = plan.stairs.tiles > 0;
-  const FlashSchedule schedule(multiprocessors_, has_chunks || has_many_rows ? kManyRows : kFewRows);
-  const FlashSchedule::Decodes decodes{plan.few_tiles, plan.few_longest, plan.many_tiles, plan.many_longest,
-                                       kv_heads_ * plan.many.splits};
-  if (!has_chunks) {
-    if (schedule.is_at_once(plan.tiles)) return schedule.end(decodes);
-    // The last parts of contexts are shorter, and let those that have no place yet begin sooner.
-    return schedule.end({plan.few_tiles, plan.few.blocks / plan.few.splits, plan.many_tiles,
-                         plan.many.blocks / plan.many.splits, decodes.last});
-  }
-  const double blocks = schedule.end(decodes, plan.stairs);
-  return has_many_rows ? blocks : blocks * clamped(plan.tiles * per_multiprocessor_, kFewRows.alone, 1);
+/// Blocks until the last tile of decodes of two lengths ends.
+inline double FlashTiles::decodes_end(const Plan& plan) const {
+  const FlashSchedule& schedule = plan.tile_rows > kSmallRows ? many_rows_ : few_rows_;
+  const double last = kv_heads_ * plan.many.splits;
+  if (schedule.is_at_once(plan.tiles))
+    return schedule.end({plan.few_tiles, plan.few_longest, plan.many_tiles, plan.many_longest, last});
+  // The last parts of contexts are shorter, and let those that have no place yet begin sooner.
+  return schedule.end(
+      {plan.few_tiles, plan.few.blocks / plan.few.splits, plan.many_tiles, plan.many.blocks / plan.many.splits, last});
+}
+
+/// The same of chunks behind decodes, if any.
+inline double FlashTiles::chunks_end(const Plan& plan) const {
+  const double blocks = many_rows_.end(
+      {plan.few_tiles, plan.few_longest, plan.many_tiles, plan.many_longest, kv_heads_ * plan.many.splits},
+      plan.stairs);
+  return plan.tile_rows > kSmallRows ? blocks : blocks * clamped(plan.tiles * per_multiprocessor_, kFewRows.alone, 1);
 }
 
 /// The same of equal decodes: whole waves, each of which ends when memory has brought its blocks, or when one tile is
@@ -205,11 +209,11 @@ template <bool kHasChunks, bool kHasWindow>
   if (kHasChunks) {
     const double kv = l.query + l.context, seen = kHasWindow ? std::min(kv, window_ + l.query) : kv;
     out[kChunkRead] = l.chunks * seen * kv_heads_ * (per_multiprocessor_ / kBlockTokens);
-    out[kSchedule] = schedule_end(plan);
+    out[kSchedule] = chunks_end(plan);
     combined_rows += combined(l.chunks * l.query, plan.chunk);
     out[kQueryRows] = l.chunks * l.query * heads_ * per_multiprocessor_ / 16;
   } else if (has_long) {
-    out[kSchedule] = schedule_end(plan);
+    out[kSchedule] = decodes_end(plan);
   } else {
     out[kSchedule] = waves_end(l, plan);
   }
@@ -234,16 +238,21 @@ FlashTiles::Terms FlashTiles::terms(const Launch& l) const {
   return l.chunks > 0 ? terms_of<true, false>(l) : terms_of<false, false>(l);
 }
 
-double FlashTiles::sum_but_read(const Launch& l, const Terms& weights) const {
+/// Terms that a launch of this kind does not have are left out: adding what is 0 changes nothing, and costs.
+template <bool kHasChunks, bool kHasWindow>
+[[gnu::noinline]] double FlashTiles::weighed(const Launch& launch, const Terms& weights) const {
   static_assert(kTerms == 15 && kDecodeRead == 5);
-  const auto weighed = [&](const Terms& terms)
-      __attribute__((always_inline)) {  // in sums that do not wait for each other
-    const auto at = [&](std::size_t i) { return weights[i] * terms[i]; };
-    return ((at(0) + at(1)) + (at(2) + at(3)) + (at(4) + at(6))) +
-           ((at(7) + at(8)) + (at(9) + at(10)) + ((at(11) + at(12)) + (at(13) + at(14))));
-  };
-  if (window_ > 0) return l.chunks > 0 ? weighed(terms_of<true, true>(l)) : weighed(terms_of<false, true>(l));
-  return l.chunks > 0 ? weighed(terms_of<true, false>(l)) : weighed(terms_of<false, false>(l));
+  const Terms terms = terms_of<kHasChunks, kHasWindow>(launch);
+  const auto at = [&](std::size_t i) __attribute__((always_inline)) { return weights[i] * terms[i]; };
+  double sum = ((at(0) + at(1)) + (at(2) + at(3))) + ((at(4) + at(7)) + (at(8) + at(9))) + (at(13) + at(14));
+  if (kHasChunks) sum += at(6) + at(10);
+  if (kHasWindow) sum += at(11) + at(12);
+  return sum;
+}
+
+double FlashTiles::sum_but_read(const Launch& l, const Terms& weights) const {
+  if (window_ > 0) return l.chunks > 0 ? weighed<true, true>(l, weights) : weighed<false, true>(l, weights);
+  return l.chunks > 0 ? weighed<true, false>(l, weights) : weighed<false, false>(l, weights);
 }
 
 }  // namespace dooly::oracle

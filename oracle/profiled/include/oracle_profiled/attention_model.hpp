@@ -116,13 +116,12 @@ class AttentionModel {
     friend class AttentionModel;
     Walk(const AttentionModel& model, const BatchShape& first, const MeanTokens& tokens)
         : Walk(model, first, tokens,
-               model.leaning(first, model.mean_of(first, model.spread_of(first), tokens.after(0)))) {}
+               model.leaning(model.mean_of(first, model.spread_of(first, tokens), tokens.after(0)))) {}
     Walk(const AttentionModel& model, const BatchShape& first, const MeanTokens& tokens, const DecodeMean& mean)
         : model_(&model),
           decodes_(first.decodes),
           longest_(first.decode_longest),
           first_longest_(first.decode_longest),
-          same_until_(same_until(first)),
           first_context_(first.decode_context),
           first_squares_(first.decode_context_squares),
           first_cubes_(first.decode_context_cubes),
@@ -142,8 +141,7 @@ class AttentionModel {
     bool goes_on(const BatchShape& shape) const {
       const std::uint64_t steps = std::uint64_t{shape.decode_longest} - first_longest_, n = shape.decodes;
       const std::uint64_t context = first_context_ + steps * n;
-      return n == decodes_ && longest_ > 0 && shape.decode_longest >= longest_ && shape.decode_longest <= same_until_ &&
-             shape.decode_context == context &&
+      return n == decodes_ && longest_ > 0 && shape.decode_longest >= longest_ && shape.decode_context == context &&
              shape.decode_context_squares == first_squares_ + steps * (first_context_ + context) &&
              shape.decode_context_cubes == cubes_after(steps);
     }
@@ -152,21 +150,14 @@ class AttentionModel {
       return first_cubes_ + 3 * steps * first_squares_ + 3 * steps * steps * first_context_ +
              steps * steps * steps * decodes_;
     }
-    /// Up to which longest the cubes tell what they tell of the first step.
-    static std::uint32_t same_until(const BatchShape& first) {
-      constexpr std::uint32_t kFar = 1024;  // of the few steps about the end each is on its own
-      if (!are_cubes_told(first, first.decode_longest + 1.0)) return std::numeric_limits<std::uint32_t>::max();
-      return are_cubes_told(first, first.decode_longest + 1.0 + kFar) ? first.decode_longest + kFar
-                                                                      : first.decode_longest;
-    }
     std::uint64_t steps_to(const BatchShape& shape) const {
       return longest_ > 0 ? shape.decode_longest - first_longest_ : (shape.decode_context - first_context_) / decodes_;
     }
     /// As if no block were another's too.
-    [[gnu::always_inline]] double alone(const BatchShape& shape) {
+    [[gnu::noinline]] double alone(const BatchShape& shape) {
       const double mean = first_mean_.after(steps_to(shape));
       longest_ = shape.decode_longest;
-      return place_is_mean_ ? alone(mean, mean) : alone(mean, model_->mean_of(shape, spread_).place);
+      return alone(mean, place_is_mean_ ? mean : model_->mean_of(shape, spread_).place);
     }
     [[gnu::always_inline]] double alone(double mean, double place) {
       mean_ = mean;
@@ -177,7 +168,7 @@ class AttentionModel {
       return TwoLengths::blended(even_, apart_, cv);
     }
     /// lengths_.launch() at another mean: both lengths move with it.
-    [[gnu::always_inline]] void count_lengths(double mean) {
+    [[gnu::noinline]] void count_lengths(double mean) {
       lengths_.mean = mean;
       const bool are_two = launch_.long_decodes > 0;
       launch_.attended = are_two ? std::max(1.0, mean - lengths_.shorter) : mean;
@@ -194,7 +185,7 @@ class AttentionModel {
     const AttentionModel* model_;
     std::uint32_t decodes_;
     std::uint32_t longest_;  ///< of the step last asked for
-    std::uint32_t first_longest_, same_until_;
+    std::uint32_t first_longest_;
     std::uint64_t first_context_, first_squares_, first_cubes_;
     MeanTokens first_mean_;
     Spread spread_;
@@ -207,11 +198,7 @@ class AttentionModel {
     TwoLengths lengths_;
     FlashTiles::Launch launch_;  ///< of `lengths_`
   };
-  /// How many steps from one on a walk knows, at least 1.
-  std::uint32_t steps_from(const BatchShape& first) const {
-    return std::max(steady(first).same_until_ - first.decode_longest, 1U);
-  }
-  /// From a step on, no further than steps_from().
+  /// From a step on.
   Walk walk_from(const BatchShape& first) const {
     Walk walk = steady(first);
     walk.reach_ = shared_.reach(first);
@@ -253,8 +240,13 @@ class AttentionModel {
     if (is_hidden && work_.dealt) return tokens;
     return is_hidden ? work_.window + 1 : attended;
   }
-  Spread spread_of(const BatchShape& shape) const { return needs_squares_ ? Spread(shape) : Spread(); }
-  DecodeMean mean_of(const BatchShape& shape) const { return mean_of(shape, spread_of(shape)); }
+  Spread spread_of(const BatchShape& shape, const MeanTokens& tokens) const {
+    return needs_squares_ ? Spread(shape, tokens) : Spread();
+  }
+  DecodeMean mean_of(const BatchShape& shape) const {
+    const MeanTokens tokens(shape);
+    return mean_of(shape, spread_of(shape, tokens), tokens.after(0));
+  }
   DecodeMean mean_of(const BatchShape& shape, const Spread& spread) const {
     return mean_of(shape, spread, MeanTokens(shape).after(0));
   }
@@ -268,8 +260,9 @@ class AttentionModel {
     return {n, attended, spread.deviation / mean, place_of(mean, attended), mean, longest, spread, 0};
   }
   /// Dealt tiles are not split by the work of all: the longest outlives the others, and so it must be among the two.
-  DecodeMean leaning(const BatchShape& shape, DecodeMean mean) const {
-    if (mean.spread.variance > 0) mean.lean = work_.dealt ? lean_by_longest(mean) : context_lean(shape, mean);
+  DecodeMean leaning(DecodeMean mean) const {
+    if (mean.spread.variance > 0)
+      mean.lean = mean.spread.is_lean_told && !work_.dealt ? mean.spread.lean : lean_by_longest(mean);
     return mean;
   }
   double attended_mean(const BatchShape& shape) const;

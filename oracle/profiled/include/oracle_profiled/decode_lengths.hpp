@@ -9,36 +9,46 @@
 
 namespace dooly::oracle {
 
-/// How far contexts lie from their mean, in tokens and their square.
-struct Spread {
-  double variance = 0, deviation = 0;
-
-  Spread() = default;
-  /// Of whole numbers, n Σc² − (Σc)², so that it does not change by a bit when all contexts grow alike.
-  explicit Spread(const BatchShape& shape) {
-    __extension__ using Wide = unsigned __int128;
-    const Wide squares = static_cast<Wide>(shape.decode_context_squares) * shape.decodes;
-    const Wide square = static_cast<Wide>(shape.decode_context) * shape.decode_context;
-    if (squares <= square) return;
-    const Wide over = squares - square;
-    const auto low = static_cast<std::uint64_t>(over);
-    const double n = shape.decodes, number = over == low ? static_cast<double>(low) : static_cast<double>(over);
-    variance = number / (n * n);
-    deviation = std::sqrt(number) / n;
-  }
-};
-
 /// Mean of the tokens that decodes attend to, the token itself counted, in two parts: that below a token is the same in
 /// all steps of the same decodes.
 struct MeanTokens {
   std::uint64_t whole;
+  std::uint32_t rest;  ///< part × decodes
   double part;
   explicit MeanTokens(const BatchShape& shape)
       : whole(shape.decode_context / shape.decodes + 1),
-        part(static_cast<double>(static_cast<std::uint32_t>(shape.decode_context % shape.decodes)) / shape.decodes) {}
+        rest(static_cast<std::uint32_t>(shape.decode_context % shape.decodes)),
+        part(static_cast<double>(rest) / shape.decodes) {}
   double after(std::uint64_t steps) const {
     return static_cast<double>(static_cast<std::int64_t>(whole + steps)) + part;
   }
+};
+
+/// How far contexts lie from their mean, in tokens and their square. From sums about the whole part of the mean, so
+/// that it does not change by a bit when all contexts grow alike; these are small where those of the batch pass 2^64.
+struct Spread {
+  double variance = 0, deviation = 0;
+  double lean = 0;  ///< half of the mean cube of what contexts are off the mean, over their variance; tokens
+  bool is_lean_told = false;
+
+  Spread() = default;
+  Spread(const BatchShape& shape, const MeanTokens& mean) {
+    constexpr double kMostSquares = 4.3e12;  // a sum of cubes is at most that of squares to the power of 3/2
+    const std::uint64_t m = mean.whole - 1, rest = mean.rest, sum = shape.decode_context;
+    const auto squares = whole(shape.decode_context_squares - m * (sum + rest));
+    const double n = shape.decodes, part = mean.rest, number = n * squares - part * part;
+    if (!(number > 0)) return;
+    variance = number / (n * n);
+    deviation = std::sqrt(number) / n;
+    if (shape.decode_context_cubes == 0 || squares > kMostSquares) return;
+    const auto cubes =
+        whole(shape.decode_context_cubes - m * (3 * shape.decode_context_squares - m * (2 * sum + rest)));
+    lean = (n * (n * cubes - 3 * part * squares) + 2 * part * part * part) / (2 * n * number);
+    is_lean_told = true;
+  }
+
+ private:
+  static double whole(std::uint64_t x) { return static_cast<double>(static_cast<std::int64_t>(x)); }
 };
 
 /// The decodes of a batch as so many equal ones, and how unequal they are.
@@ -49,7 +59,7 @@ struct DecodeMean {
   double mean;  ///< tokens with the token itself, hidden by a window or not
   double longest;  ///< the same of the longest; 0: not told
   Spread spread;
-  double lean;  ///< half of the mean cube of what contexts are off the mean, over their variance; tokens
+  double lean;  ///< that of `spread`, or of two lengths of which the longer is the longest
 };
 
 inline double whole_tokens(double x) {  // not negative; halves go up
@@ -60,27 +70,6 @@ inline double whole_tokens(double x) {  // not negative; halves go up
 inline double lean_by_longest(const DecodeMean& mean) {
   const double beyond = whole_tokens(std::max(0.0, mean.longest - mean.mean));
   return beyond > 0 ? (beyond - mean.spread.variance / beyond) / 2 : 0;
-}
-
-/// Whether the sum of cubes is told, and below 2^64.
-inline bool are_cubes_told(const BatchShape& shape, double longest) {
-  constexpr double kMost = 18e18;
-  return shape.decode_context_cubes != 0 && shape.decodes * longest * longest * longest < kMost;
-}
-
-/// Of whole numbers too: n² Σc³ - 3n Σc Σc² + 2 (Σc)³. Where the cubes are not told, by the longest.
-inline double context_lean(const BatchShape& shape, const DecodeMean& mean) {
-  if (!are_cubes_told(shape, mean.longest)) return lean_by_longest(mean);
-  __extension__ using Wide = __int128;
-  const Wide n = shape.decodes, sum = shape.decode_context;
-  const Wide cubes =
-      n * n * Wide{shape.decode_context_cubes} + sum * (2 * sum * sum - 3 * n * Wide{shape.decode_context_squares});
-  constexpr double kTwoTo64 = 18446744073709551616.0;
-  const auto low = static_cast<std::int64_t>(cubes);  // most fit, and are converted faster
-  const double as_number = low == cubes ? static_cast<double>(low)
-                                        : static_cast<double>(static_cast<std::int64_t>(cubes >> 64)) * kTwoTo64 +
-                                              static_cast<double>(static_cast<std::uint64_t>(cubes));
-  return as_number / (2 * mean.decodes * mean.decodes * mean.decodes * mean.spread.variance);
 }
 
 /// Two lengths that stand for unequal contexts, with the same number, sum, sum of squares and of cubes: steps that grow

@@ -38,6 +38,7 @@ class FlashSchedule {
     double few_tiles = 0, few = 0;
     double many_tiles = 0, many = 0, last = 0;
   };
+  FlashSchedule() = default;
   FlashSchedule(double multiprocessors, Pace pace)
       : multiprocessors_(multiprocessors),
         each_(1 / multiprocessors),
@@ -67,7 +68,7 @@ class FlashSchedule {
   double dealt_one_by_one(const Decodes& decodes) const;
   double in_flow(const Decodes& decodes) const;
 
-  double multiprocessors_, each_;
+  double multiprocessors_ = 1, each_ = 1;
   Pace pace_;
 };
 

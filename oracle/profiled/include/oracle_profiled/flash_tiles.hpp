@@ -2,6 +2,7 @@
 
 #include "oracle/gpu.hpp"
 #include "oracle/operator_key.hpp"
+#include "oracle_profiled/flash_schedule.hpp"
 
 #include <algorithm>
 #include <array>
@@ -113,12 +114,16 @@ class FlashTiles {
   Plan plan(const Launch& launch) const;
   template <bool kHasChunks, bool kHasWindow>
   Terms terms_of(const Launch& launch) const;
+  template <bool kHasChunks, bool kHasWindow>
+  double weighed(const Launch& launch, const Terms& weights) const;
   static void split(Plan& plan, double share);
   void count_stairs(const Launch& launch, double chunk_tiles, Plan& plan) const;
-  double schedule_end(const Plan& plan) const;
+  double decodes_end(const Plan& plan) const;
+  double chunks_end(const Plan& plan) const;
   double waves_end(const Launch& launch, const Plan& plan) const;
   double most_splits(double query, double longest, bool is_windowed) const;
   double heads_ = 0, kv_heads_ = 0, group_ = 0, multiprocessors_ = 0, window_ = 0;
+  FlashSchedule few_rows_, many_rows_;  // by query rows of a tile
   MostSplits most_splits_;
   double per_multiprocessor_ = 0;  ///< for what is not counted in whole ones
 };
