@@ -113,8 +113,8 @@ ExitCode export_foreign(const ExportArguments& arguments, Terminal& terminal) {
     };
     is_taken(out) ? write_into(out) : write_whole_directory(out, write_into);
     if (across_nodes > 0)
-      report += "Left out: collectives across nodes (" + std::to_string(across_nodes) +
-                " environments), beside those within one; --environment takes one of them\n";
+      report += "Left out: collectives across nodes (environments: " + std::to_string(across_nodes) +
+                "); those within one are written, --environment takes another\n";
     terminal.print(report);
   } catch (const import_::ImportError& error) {
     throw UsageError(error.what());

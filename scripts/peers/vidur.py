@@ -36,7 +36,8 @@ NOT_COUNTED = {"embedding", "kv_write", "final_norm", "lm_head", "sample"}  # by
 TERMS = """Not the same in both:
 - Vidur counts norms, linears, rotary embedding, activation and attention of the layers; not the embedding, the writes of
   the KV cache, the last norm, the output matrix and sampling, nor anything of the host. `dooly predict` and `dooly run`
-  are the whole step; "as Vidur counts" is `dooly predict` of Vidur's operators alone. A batch is its time on the device.
+  are the whole step; "as Vidur counts" is `dooly predict` of Vidur's operators alone. Both are at the cool clock, without
+  gaps between kernels, which a batch of `dooly run` has on the device.
 - Vidur looks a prompt's chunk up with the tokens after it as its context, so a prompt of 1,024 costs what a chunk of
   1,024 on 1,024 does, and makes decodes of models with grouped heads 10 % longer. So does "as Vidur counts".
 - Vidur fits a random forest to the table ({trees} trees; its search over 27 settings is cut to this one), and takes the
