@@ -163,10 +163,10 @@ def round_trip(arguments, scratch):
     again = vidur_tables.exported(scratch / "again", device, network, model)
     vidur_tables.require_complete(again, gpus, "the store of the published tables")
     print(f"Part 1: {model} on {gpus} {device}: published tables → dooly store import → dooly store export\n{report}")
-    print("| table | medians equal | merged | left out | different |\n|---|--:|--:|--:|--:|")
+    print("| table | medians equal | merged | left out | different | merged off by |\n|---|--:|--:|--:|--:|--:|")
     for table in vidur_tables.KEYS:
-        counts = vidur_tables.compared(table, found[table], again[table], gpus)
-        print(f"| {table}.csv | " + " | ".join(f"{count:,}" for count in counts.values()) + " |")
+        counts, moved = vidur_tables.compared(table, found[table], again[table], gpus)
+        print(f"| {table}.csv | " + " | ".join(f"{count:,}" for count in counts.values()) + f" | {moved:.3%} |")
     print()
     return {"published": found, "exported": again}
 

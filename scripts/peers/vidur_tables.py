@@ -98,10 +98,11 @@ def _by_key(table, path):
 
 
 def compared(table, original, again, tensor_parallel):
-    """How the medians of a table came back: equal, but for the last digit that milliseconds lose as seconds; merged, where several stand for one operator (rows of one point, the
-    two norms, what is the same on each number of GPUs); left out; and different."""
+    """How the medians of a table came back: equal, but for the last digit that milliseconds lose as seconds; merged, where
+    several stand for one operator (rows of one point, the two norms, what is the same on each number of GPUs); left out;
+    and different. And by how much what merged is off what it stands for, on average."""
     before, after = _by_key(table, original), _by_key(table, again)
-    counts = {"equal": 0, "merged": 0, "left out": 0, "different": 0}
+    counts, moved = {"equal": 0, "merged": 0, "left out": 0, "different": 0}, []
     for (point, name), values in before.items():
         if point[0] != str(tensor_parallel):
             continue
@@ -111,7 +112,8 @@ def compared(table, original, again, tensor_parallel):
             counts["equal"] += 1
         else:
             counts["merged" if len(values) > 1 or name in SHARED else "different"] += 1
-    return counts
+            moved += [abs(after[(point, name)][0] / value - 1) for value in values if value > 0]
+    return counts, sum(moved) / max(1, len(moved))
 
 
 def lay(cache, name, tables, model, device, network):
