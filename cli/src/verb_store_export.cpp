@@ -70,6 +70,9 @@ struct Origins {
   }
 };
 
+/// Collectives whose ranks lie on several nodes: "2x8 nvlink + network".
+bool spans_nodes(const oracle::Environment& environment) { return environment.topology.ends_with(" + network"); }
+
 ExitCode export_portable(const ExportArguments& arguments, Terminal& terminal) {
   const std::string& out = arguments.out;
   refuse_taken(out, arguments.force);
@@ -88,11 +91,16 @@ ExitCode export_foreign(const ExportArguments& arguments, Terminal& terminal) {
   if (is_taken(out) && !arguments.force)
     throw UsageError(out + ": holds files already; --force replaces those of the same name");
   Origins origins;
+  std::size_t across_nodes = 0;
   const store::EnvironmentChoice choice = [&](const std::string& id,
                                               const oracle::Environment& environment) -> std::optional<int> {
     if (arguments.environment && !id.starts_with(*arguments.environment) &&
         store::title(environment).find(*arguments.environment) == std::string::npos)
       return std::nullopt;
+    if (!arguments.environment && spans_nodes(environment)) {
+      ++across_nodes;
+      return std::nullopt;
+    }
     origins.add(environment);
     return 0;
   };
@@ -104,6 +112,9 @@ ExitCode export_foreign(const ExportArguments& arguments, Terminal& terminal) {
           import_::export_profile(*arguments.format, *source, origins.complete(arguments.options()), folder).text();
     };
     is_taken(out) ? write_into(out) : write_whole_directory(out, write_into);
+    if (across_nodes > 0)
+      report += "Left out: collectives across nodes (environments: " + std::to_string(across_nodes) +
+                "); those within one are written, --environment takes another\n";
     terminal.print(report);
   } catch (const import_::ImportError& error) {
     throw UsageError(error.what());

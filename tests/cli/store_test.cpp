@@ -145,6 +145,26 @@ TEST_F(StoreVerb, AnExportSaysWhereItsSamplesComeFrom) {
   EXPECT_NE(same.out.find("4 records equal"), std::string::npos) << same.out;
 }
 
+TEST_F(StoreVerb, AnExportOfCollectivesIsOfOneNode) {
+  const std::string store = scratch_.name("network.jsonl.zst"), exported = scratch_.name("network");
+  std::filesystem::create_directories(scratch_ / "source/network/a100_dgx");
+  std::ofstream(scratch_ / "source/network/a100_dgx/all_reduce.csv")
+      << "time_stats.all_reduce.median,rank,num_workers,size,collective,devices_per_node,max_devices_per_node\n"
+         "0.03,0,2,2048,all_reduce,2,8\n0.09,0,2,2048,all_reduce,1,8\n";
+  ASSERT_EQ(verb({"import", store, scratch_.name("source"), "--format", "vidur"}).code, 0);
+  const ProcessResult wrote =
+      verb({"export", store, exported, "--format", "vidur", "--model", "meta-llama/Llama-2-7b-hf", "--gpu", "a100"});
+  ASSERT_EQ(wrote.code, 0) << wrote.err;
+  EXPECT_NE(wrote.out.find("Left out: collectives across nodes (environments: 1); those within one are written, "
+                           "--environment takes another\n"),
+            std::string::npos)
+      << wrote.out;
+  std::ifstream in(exported + "/network/a100_dgx/all_reduce.csv");
+  const std::string text(std::istreambuf_iterator<char>(in), {});
+  EXPECT_NE(text.find("0.03"), std::string::npos) << text;
+  EXPECT_EQ(text.find("0.09"), std::string::npos) << text;
+}
+
 TEST_F(StoreVerb, ReadsWhatANameBeginsAsOneStore) {
   write(scratch_.name("b-1.jsonl.zst"), {{8, 1e-5}, {128, 3e-5}});
   write(scratch_.name("by-kind.jsonl.zst"), {{256, 5e-5}});

@@ -1,11 +1,17 @@
 #include "profile_folder.hpp"
 
+#include "oracle/operator_keys.hpp"
 #include "oracle_import/export_profile.hpp"
 #include "test_support/test_data.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <initializer_list>
+#include <iterator>
+#include <sstream>
 
 namespace dooly::import_ {
 namespace {
@@ -114,6 +120,154 @@ TEST(ExportVidur, ReadsBackAsTheSameSamples) {
   MemorySamples first;
   import_profile("vidur", folder.path(), {}, first);
   expect_round_trip("vidur", first, {.model = "meta-llama/Llama-2-7b-hf", .gpu = "a100"});
+}
+
+std::string read_text(const std::filesystem::path& path) {
+  std::ifstream in(path);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// Column `name` of each row, by header; empty where the file has no such column.
+std::vector<std::string> column(const std::string& csv, const std::string& name) {
+  const auto cells = [](const std::string& line) {
+    std::vector<std::string> out(1);
+    for (const char c : line) c == ',' ? (void)out.emplace_back() : out.back().push_back(c);
+    return out;
+  };
+  std::istringstream in(csv);
+  std::string line;
+  std::getline(in, line);
+  const auto header = cells(line);
+  const auto at = std::find(header.begin(), header.end(), name);
+  std::vector<std::string> out;
+  if (at == header.end()) return out;
+  while (std::getline(in, line)) out.push_back(cells(line).at(static_cast<std::size_t>(at - header.begin())));
+  return out;
+}
+
+oracle::Sample sample_at(oracle::SamplePoint point, double seconds) {
+  oracle::Sample sample;
+  sample.point = point;
+  sample.regime = oracle::ClockRegime::kCool;
+  sample.count = 5;
+  sample.median_s = sample.mean_s = sample.min_s = seconds;
+  return sample;
+}
+
+constexpr const char* kSizedModel = "meta-llama/Llama-3.1-8B";
+constexpr const char* kSizedFolder = "compute/H200/meta-llama/Llama-3.1-8B/";
+
+/// Operators of Llama-3.1-8B as a sweep leaves them: each at sizes of its own.
+MemorySamples sized_differently() {
+  const oracle::LinearTypes types{"bfloat16", "bfloat16", "bfloat16"};
+  MemorySamples samples;
+  samples.environment({});
+  const auto add = [&](const oracle::OperatorKey& key, std::initializer_list<std::pair<std::uint64_t, double>> times) {
+    for (const auto& [rows, us] : times) samples.sample(key, sample_at({rows}, us * 1e-6));
+  };
+  add(oracle::embedding_key("bfloat16", 128256, 4096), {{1, 2}, {64, 3}});
+  add(oracle::rms_norm_key("bfloat16", 4096, false), {{1, 2}, {64, 2.5}});
+  add(oracle::rms_norm_key("bfloat16", 4096, true), {{1, 2.25}, {64, 2.75}});
+  add(oracle::linear_key(types, 4096, 6144), {{1, 16}, {32, 17}, {64, 18}});
+  add(oracle::rope_key("bfloat16", 32, 8, 128), {{1, 3}, {33, 4}, {65, 5}});
+  add(oracle::linear_key(types, 4096, 4096), {{1, 13}, {64, 14}});
+  add(oracle::linear_key(types, 4096, 28672), {{1, 56}, {64, 60}});
+  add(oracle::activation_key("silu_and_mul", "bfloat16", 14336), {{1, 3.5}, {64, 4.5}});
+  add(oracle::linear_key(types, 14336, 4096), {{1, 31}, {64, 33}});
+  return samples;
+}
+
+TEST(ExportVidur, HasEveryOperatorInEachRow) {
+  const MemorySamples samples = sized_differently();
+  const ProfileFolder folder;
+  const ExportReport report = export_profile("vidur", samples, {.model = kSizedModel, .gpu = "H200"}, folder.path());
+  const std::string csv = read_text(folder.path() / (std::string(kSizedFolder) + "mlp.csv"));
+  EXPECT_EQ(column(csv, "num_tokens"), (std::vector<std::string>{"1", "32", "33", "64", "65"}));
+  for (const char* name : {"emb", "input_layernorm", "attn_pre_proj", "attn_rope", "attn_post_proj",
+                           "post_attention_layernorm", "mlp_up_proj", "mlp_act", "mlp_down_proj"})
+    for (const std::string& cell : column(csv, std::string("time_stats.") + name + ".median"))
+      EXPECT_GT(std::strtod(cell.c_str(), nullptr), 0) << name;
+  // Rope between 1 and 33 rows and 33 and 65: its time grows with its bytes, so 3 us + 31/32 and 4 us + 31/32.
+  const auto rope = column(csv, "time_stats.attn_rope.median");
+  EXPECT_EQ(rope[0], "0.003");
+  EXPECT_NEAR(std::stod(rope[1]), 3e-3 + 1e-3 * 31 / 32, 1e-9);
+  EXPECT_EQ(rope[2], "0.004");
+  EXPECT_NEAR(std::stod(rope[3]), 4e-3 + 1e-3 * 31 / 32, 1e-9);
+  EXPECT_EQ(column(csv, "time_stats.attn_rope.count"), (std::vector<std::string>{"5", "0", "5", "0", "5"}));
+  EXPECT_EQ(column(csv, "predicted_operators")[0], "");
+  EXPECT_EQ(column(csv, "predicted_operators")[3], "attn_rope");
+  EXPECT_EQ(column(csv, "predicted_operators")[1],
+            "emb input_layernorm attn_rope attn_post_proj post_attention_layernorm mlp_up_proj mlp_act mlp_down_proj");
+}
+
+TEST(ExportVidur, CountsWhatIsPredictedAndHowMuchOfItIsBeyond) {
+  const MemorySamples samples = sized_differently();
+  const ProfileFolder folder;
+  const ExportReport report = export_profile("vidur", samples, {.model = kSizedModel, .gpu = "H200"}, folder.path());
+  // 5 sizes of 9 operators; measured are 7 x 2 and 2 x 3. At 65 rows, 8 operators end before.
+  EXPECT_EQ(std::count(report.notes.begin(), report.notes.end(),
+                       "mlp.csv: 25 of 45 cells are predictions, since not every operator was measured at every size; "
+                       "column predicted_operators names them (8 beyond the sizes that the operator was measured at)"),
+            1)
+      << report.text();
+}
+
+TEST(ExportVidur, FusedNormStandsForTheAdditionThatWasNotMeasured) {
+  const MemorySamples samples = sized_differently();
+  const ProfileFolder folder;
+  export_profile("vidur", samples, {.model = kSizedModel, .gpu = "H200"}, folder.path());
+  const std::string csv = read_text(folder.path() / (std::string(kSizedFolder) + "mlp.csv"));
+  EXPECT_EQ(column(csv, "time_stats.input_layernorm.median")[0], "0.00225");
+  EXPECT_EQ(column(csv, "time_stats.post_attention_layernorm.median")[0], "0.00225");
+  EXPECT_EQ(column(csv, "time_stats.add.median")[0], "");
+}
+
+TEST(ExportVidur, PredictionsAreNotReadBackAsMeasured) {
+  const MemorySamples samples = sized_differently();
+  const ProfileFolder folder;
+  export_profile("vidur", samples, {.model = kSizedModel, .gpu = "H200"}, folder.path());
+  MemorySamples again;
+  import_profile("vidur", folder.path(), {}, again);
+  // The plain norm of the table is what the fused one was measured to take.
+  EXPECT_EQ(again.count, samples.count - 2);
+  const oracle::Signature rope = signature_of(oracle::rope_key("bfloat16", 32, 8, 128));
+  ASSERT_EQ(again.samples(rope).size(), 3u);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(again.samples(rope)[i].median_s, samples.samples(rope)[i].median_s);
+}
+
+TEST(ExportVidur, LeavesGapsWhereTheGpuIsNotKnown) {
+  const MemorySamples samples = sized_differently();
+  const ProfileFolder folder;
+  const ExportReport report = export_profile("vidur", samples, {.model = kSizedModel, .gpu = "X1"}, folder.path());
+  EXPECT_NE(report.text().find("25 of 45 cells are empty, since `dooly list gpus` does not know X1"), std::string::npos)
+      << report.text();
+  EXPECT_TRUE(
+      column(read_text(folder.path() / "compute/X1/meta-llama/Llama-3.1-8B/mlp.csv"), "predicted_operators").empty());
+}
+
+TEST(ExportVidur, TakesOneTimeAPointAndOnePromptAPrefill) {
+  MemorySamples samples = sized_differently();
+  const oracle::OperatorKey rope = oracle::rope_key("bfloat16", 32, 8, 128);
+  oracle::Sample hot = sample_at({33}, 9e-6);
+  hot.regime = oracle::ClockRegime::kSustained;
+  samples.sample(rope, hot);
+  const oracle::OperatorKey attention = oracle::attention_key(
+      "bfloat16", "bfloat16", {.heads = 32, .kv_heads = 8, .head_dim = 128, .block_size = 16}, "fa3");
+  samples.sample(attention, sample_at({1, 512, 256}, 50e-6));
+  samples.sample(attention, sample_at({4, 512, 256}, 190e-6));
+  samples.sample(attention, sample_at({0, 0, 0, 8, 1023}, 20e-6));
+  const ProfileFolder folder;
+  const ExportReport report = export_profile("vidur", samples, {.model = kSizedModel, .gpu = "H200"}, folder.path());
+  EXPECT_EQ(
+      column(read_text(folder.path() / (std::string(kSizedFolder) + "mlp.csv")), "time_stats.attn_rope.median")[2],
+      "0.004");
+  const std::string csv = read_text(folder.path() / (std::string(kSizedFolder) + "attention.csv"));
+  EXPECT_EQ(column(csv, "batch_size"), (std::vector<std::string>{"1", "8"}));
+  EXPECT_EQ(column(csv, "kv_cache_size"), (std::vector<std::string>{"256", "1023"}));
+  EXPECT_EQ(column(csv, "time_stats.attn_prefill.median"), (std::vector<std::string>{"0.05", ""}));
+  EXPECT_EQ(report.left_out,
+            (std::map<std::string, std::uint64_t>{{"at the sustained clock; the layout has one time a point", 1},
+                                                  {"prefills of several prompts, which Vidur would take for one", 1}}));
 }
 
 TEST(ExportProfile, SaysWhatItNeeds) {

@@ -42,15 +42,24 @@ std::string ExportReport::text() const {
 }
 
 std::vector<oracle::Sample> ExportContext::samples(const oracle::OperatorKey& key) const {
+  const oracle::Signature signature = signature_of(key);
+  const bool is_first = counted.insert(signature).second;
+  const auto leave_out = [&](const char* reason) {
+    if (is_first) ++report.left_out[reason];
+  };
   std::vector<oracle::Sample> kept;
-  for (oracle::Sample& sample : source.samples(signature_of(key))) {
+  for (oracle::Sample& sample : source.samples(signature)) {
     const bool usable = sample.status == oracle::SampleStatus::kOk ||
                         (sample.status == oracle::SampleStatus::kSuspect && options.suspects);
     if (usable)
       kept.push_back(std::move(sample));
     else
-      ++report.left_out[sample.status == oracle::SampleStatus::kSuspect ? "suspect" : "failed measurements"];
+      leave_out(sample.status == oracle::SampleStatus::kSuspect ? "suspect" : "failed measurements");
   }
+  const auto is_hot = [](const oracle::Sample& sample) { return sample.regime == oracle::ClockRegime::kSustained; };
+  if (!std::all_of(kept.begin(), kept.end(), is_hot))
+    for (auto left = std::erase_if(kept, is_hot); left > 0; --left)
+      leave_out("at the sustained clock; the layout has one time a point");
   return kept;
 }
 
@@ -93,6 +102,10 @@ void ExportContext::write(const std::filesystem::path& relative, const std::stri
 void ExportContext::missing(const std::string& what) const {
   if (std::find(report.missing.begin(), report.missing.end(), what) == report.missing.end())
     report.missing.push_back(what);
+}
+
+void ExportContext::note(const std::string& text) const {
+  if (std::find(report.notes.begin(), report.notes.end(), text) == report.notes.end()) report.notes.push_back(text);
 }
 
 ExportReport export_profile(std::string_view format, const oracle::SampleSource& source, const ExportOptions& options,

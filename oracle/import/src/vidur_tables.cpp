@@ -68,6 +68,11 @@ bool read_counts(const CsvTable& table, SampleCollector& collector, const std::v
   return true;
 }
 
+/// Whether `words`, with blanks between them, has this one: `add` is none of `attn_add`.
+bool has_word(std::string_view words, std::string_view word) {
+  return (" " + std::string(words) + " ").find(" " + std::string(word) + " ") != std::string::npos;
+}
+
 std::uint64_t share(std::uint64_t whole, std::uint64_t parts) { return std::max<std::uint64_t>(1, whole / parts); }
 
 }  // namespace
@@ -134,6 +139,7 @@ void read_vidur_mlp(const ProfileFile& file, ImportContext& context, const Vidur
                                          table.column("vocab_size"), table.column("num_tensor_parallel_workers"),
                                          table.column("num_tokens")};
   const auto gated = table.column("use_gated_mlp");
+  const auto predicted = table.find("predicted_operators");
   std::vector<std::pair<std::string, TimeStats>> operators;
   for (const char* name : kMlpOperators)
     if (const TimeStats stats(table, name); stats.present()) operators.emplace_back(name, stats);
@@ -163,9 +169,11 @@ void read_vidur_mlp(const ProfileFile& file, ImportContext& context, const Vidur
           vidur_operators({n[0], n[1], n[2], n[3], n[4], n[5], table.cell(gated) == "True"}, dtype, setting.config);
       for (const auto& [name, stats] : operators) keys.push_back(collector.key(by_name.at(name)));
     }
-    for (std::size_t i = 0; i < operators.size(); ++i)
+    for (std::size_t i = 0; i < operators.size(); ++i) {
+      if (predicted && has_word(table.cell(*predicted), operators[i].first)) continue;
       if (const auto timing = operators[i].second.read(table, collector, operators[i].first))
         collector.add(keys[i], rows_point(n[6]), *timing);
+    }
   }
 }
 
