@@ -15,20 +15,19 @@
 #include <string>
 #include <vector>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#include <sanitizer/allocator_interface.h>
-#define DOOLY_SANITIZER_ALLOCATES 1
-#endif
-
 namespace {
 std::atomic<std::uint64_t> allocations{0};
 }
 
-#ifdef DOOLY_SANITIZER_ALLOCATES
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+// The sanitizer has an allocator of its own. Of sanitizer/allocator_interface.h, which g++ comes without.
+extern "C" int __sanitizer_install_malloc_and_free_hooks(  // NOLINT(bugprone-reserved-identifier)
+    void (*on_allocation)(const volatile void*, std::size_t), void (*on_release)(const volatile void*));
 namespace {
 void count_allocation(const volatile void*, std::size_t) { ++allocations; }
 void ignore_release(const volatile void*) {}
-const bool are_hooks_installed = __sanitizer_install_malloc_and_free_hooks(count_allocation, ignore_release) != 0;
+[[maybe_unused]] const bool are_hooks_installed =
+    __sanitizer_install_malloc_and_free_hooks(count_allocation, ignore_release) != 0;
 }  // namespace
 #else
 // In place of the C library's, which the C++ library's operator new calls too.
