@@ -1,16 +1,41 @@
 // Time of one answer of the profiled oracle: a decode step, a run of them, and a mixed step, from made-up samples as
-// dense as public tables; "tiles" with those that the profiler adds, of two lengths and in both regimes of the clock.
+// dense as public tables; "tiles" with those that the profiler adds, of two lengths and in both regimes of the clock,
+// for FlashAttention 3; "dealt" the same for FlashAttention 2.
 #include "oracle/model_table.hpp"
+#include "oracle_profiled/dealt_kernel.hpp"
 #include "oracle_profiled/profiled_oracle.hpp"
 
 #include <benchmark/benchmark.h>
+#include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
+#include <random>
 #include <vector>
 
 namespace {
 
 using namespace dooly::oracle;
+
+using Launch = FlashTiles::Launch;
+
+/// As long as the tiles of the operator's kernel say.
+std::function<double(const Launch&)> seconds_of(const OperatorKey& key) {
+  const Gpu& gpu = find_gpu("H200");
+  if (const auto tiles = FlashTiles::of(key, gpu)) {
+    return [tiles](const Launch& launch) {
+      const FlashTiles::Terms terms = tiles->terms(launch);
+      return 7e-6 + 1e-6 * terms[FlashTiles::kSplits] + 2e-6 * terms[FlashTiles::kTiles] +
+             1.9e-6 * terms[FlashTiles::kSchedule];
+    };
+  }
+  const auto kernel = DealtKernel::of(key, gpu);
+  const TileDealer dealer(kernel->multiprocessors(), {.slots = 2, .alone = 1.6});
+  return [kernel, dealer](const Launch& launch) {
+    const DealtKernel::Terms terms = kernel->terms(launch, kernel->variant(launch), dealer);
+    return 7e-6 + 2e-6 * terms[DealtKernel::kTiles] + 0.8e-6 * terms[DealtKernel::kEnd];
+  };
+}
 
 class MadeUp : public SampleSource {
  public:
@@ -18,7 +43,7 @@ class MadeUp : public SampleSource {
     for (const PlanEntry& entry : plan.entries) {
       std::vector<Sample>& samples = samples_[entry.signature];
       if (entry.binding == Binding::kAttention && by_tiles) {
-        attention_by(FlashTiles::of(entry.key, find_gpu("H200")).value(), samples);
+        attention_by(seconds_of(entry.key), samples);
       } else if (entry.binding == Binding::kAttention) {
         attention(samples);
       } else {
@@ -51,12 +76,10 @@ class MadeUp : public SampleSource {
           for (std::uint64_t d = 16; d <= 16384; d *= 4)
             samples.push_back(of({1, q, c, n, d}, 8e-6 + 2e-12 * double(q * c) + 1e-9 * double(n * d)));
   }
-  /// As long as tiles say, in the regime of a cool device, and 13 % longer in the other at every other point.
-  static void attention_by(const FlashTiles& tiles, std::vector<Sample>& samples) {
-    const auto add = [&](std::initializer_list<std::uint64_t> point, const FlashTiles::Launch& launch) {
-      const FlashTiles::Terms terms = tiles.terms(launch);
-      double seconds = 7e-6 + 1e-6 * terms[FlashTiles::kSplits];
-      seconds += 2e-6 * terms[FlashTiles::kTiles] + 1.9e-6 * terms[FlashTiles::kSchedule];
+  /// In the regime of a cool device, and 13 % longer in the other at every other point.
+  static void attention_by(const std::function<double(const Launch&)>& seconds_of, std::vector<Sample>& samples) {
+    const auto add = [&](std::initializer_list<std::uint64_t> point, const Launch& launch) {
+      const double seconds = seconds_of(launch);
       samples.push_back(of(point, seconds));
       samples.back().regime = ClockRegime::kCool;
       if (samples.size() % 3 != 0) return;
@@ -72,11 +95,11 @@ class MadeUp : public SampleSource {
       }
     for (std::uint64_t q = 64; q <= 8192; q *= 2)
       for (std::uint64_t c = 0; c <= 16384; c = 4 * c + 256) {
-        const FlashTiles::Launch chunk{.chunks = 1, .query = double(q), .context = double(c)};
+        const Launch chunk{.chunks = 1, .query = double(q), .context = double(c)};
         add({1, q, c}, chunk);
         for (std::uint64_t n = 4; n <= 256; n *= 4)
           for (std::uint64_t a = 63; a <= 8191; a = 4 * a + 3) {
-            FlashTiles::Launch both = chunk;
+            Launch both = chunk;
             both.decodes = double(n), both.attended = double(a + 1);
             add({1, q, c, n, a}, both);
           }
@@ -85,8 +108,8 @@ class MadeUp : public SampleSource {
   std::map<Signature, std::vector<Sample>> samples_;
 };
 
-std::unique_ptr<ProfiledOracle> oracle_of(const char* model, bool by_tiles = false) {
-  const StepPlan plan = make_plan(find_model(model), {});
+std::unique_ptr<ProfiledOracle> oracle_of(const char* model, bool by_tiles = false, const char* backend = "fa3") {
+  const StepPlan plan = make_plan(find_model(model), {.backend = backend});
   const MadeUp source(plan, by_tiles);
   const SampleSource* sources[] = {&source};
   CompileSettings settings;
@@ -126,6 +149,30 @@ BENCHMARK_CAPTURE(BM_Decode, full, "meta-llama/Llama-3.1-8B")->RangeMultiplier(1
 BENCHMARK_CAPTURE(BM_Decode, sliding_window, "CohereForAI/c4ai-command-r7b-12-2024")->Arg(256);
 BENCHMARK_CAPTURE(BM_Decode, experts, "Qwen/Qwen3-30B-A3B")->Arg(256);
 BENCHMARK_CAPTURE(BM_Decode, tiles, "meta-llama/Llama-3.1-8B", true)->Arg(1)->Arg(256);
+
+/// Other decodes in each call, of which one in 32 is as long as many: no call goes on from the one before, and of two
+/// lengths the longer outlive the rest, so tiles are dealt out one by one.
+void BM_DecodeUnequal(benchmark::State& state, const char* backend) {
+  const auto oracle = oracle_of("meta-llama/Llama-3.1-8B", true, backend);
+  const auto count = static_cast<std::uint32_t>(state.range(0));
+  std::mt19937_64 random(7);
+  std::vector<BatchShape> shapes(1024);
+  for (BatchShape& shape : shapes) {
+    shape.decodes = shape.logits_rows = count;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const std::uint64_t context = i % 32 == 0 ? 24000 + random() % 8000 : 100 + random() % 1400;
+      shape.decode_context += context;
+      shape.decode_context_squares += context * context;
+      shape.decode_context_cubes += context * context * context;
+      shape.decode_longest = std::max(shape.decode_longest, static_cast<std::uint32_t>(context));
+    }
+  }
+  std::size_t asked = 0;
+  for (auto _ : state) benchmark::DoNotOptimize(oracle->cost(shapes[asked++ % shapes.size()], DeviceState{0.5}));
+  state.counters["answers/s"] = benchmark::Counter(double(state.iterations()), benchmark::Counter::kIsRate);
+}
+BENCHMARK_CAPTURE(BM_DecodeUnequal, tiles, "fa3")->Arg(32)->Arg(256);
+BENCHMARK_CAPTURE(BM_DecodeUnequal, dealt, "fa2")->Arg(32)->Arg(256);
 
 /// The same decodes, a token further each time, as most steps are.
 void BM_DecodeOn(benchmark::State& state, bool by_tiles) {

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <span>
 
 namespace dooly::cli {
 namespace {
@@ -75,11 +76,33 @@ const oracle::Gpu& gpu_of(const std::optional<std::string>& asked, const std::ve
                                 : "--gpu: needed, the stores have several: " + listed(gpus));
 }
 
+/// The plan, or where nobody asked for its back end and another was measured, that one's; says so.
+oracle::StepPlan of_measured_backend(const oracle::StepPlan& plan, const oracle::Gpu& gpu,
+                                     const oracle::SampleSource& source, const Terminal& terminal) {
+  if (plan.backend == "torch") return plan;  // its other kernels are LibTorch's, too
+  oracle::StepPlan measured = sim::with_measured_backend(
+      plan, gpu.name, [&](std::string_view backend) { return oracle::with_backend(plan, backend); },
+      [&](const oracle::Signature& signature) { return !source.samples(signature).empty(); });
+  if (measured.backend == plan.backend) return plan;
+  const std::string what = "attention: the store has none of " + plan.backend + ", but of " + measured.backend;
+  if (plan.backend_is_default) {
+    terminal.note(what + ", which answers (dooly plan --backend decides)");
+    return measured;
+  }
+  terminal.warning(what + "; the plan asks for " + plan.backend + " (dooly plan --backend " + measured.backend + ")");
+  return plan;
+}
+
 }  // namespace
 
 std::vector<OptionSpec> OracleArguments::options() {
   return {{"--plan", "P", "a step plan: a file of dooly plan --out, or the name of one in the store", &plan},
           {"--store", "S", "a store directory, a .jsonl.zst or a shipped one's name; several are merged", &stores},
+          {"--oracle",
+           "KIND",
+           "as in scenarios: profiled (default: by --store, else by roofline), or roofline alone",
+           &kind,
+           {"profiled", "roofline"}},
           {"--gpu", "NAME", "which device (default: the store's only one)", &gpu},
           {"--environment", "TEXT", "only environments whose id or description holds this", &environment},
           {"--platform", "NAME", "host times and clock (default: those of the GPU)", &platform},
@@ -89,26 +112,42 @@ std::vector<OptionSpec> OracleArguments::options() {
           {"--no-roofline", "", "refuse operators that no store answers", &no_roofline}};
 }
 
-std::unique_ptr<oracle::ProfiledOracle> OracleArguments::make() const {
+std::unique_ptr<oracle::ProfiledOracle> OracleArguments::compiled(const oracle::StepPlan& step,
+                                                                  const oracle::SampleSource* source,
+                                                                  const oracle::Gpu& device) const {
+  oracle::CompileSettings settings;
+  settings.max_num_batched_tokens = whole("--max-num-batched-tokens", max_tokens, settings.max_num_batched_tokens);
+  settings.max_num_seqs = whole("--max-num-seqs", max_seqs, settings.max_num_seqs);
+  settings.use_roofline = !no_roofline;
+  if (!eager)
+    settings.capture_sizes = oracle::CudaGraphs::default_sizes(settings.max_num_seqs, settings.max_num_batched_tokens);
+  const std::span<const oracle::SampleSource* const> sources(&source, source != nullptr ? 1 : 0);
+  oracle::Platform around =
+      oracle::find_platform(platform ? *platform : std::string(oracle::default_platform(device.name)));
+  if (sources.empty()) around.clock = {};  // the roofline of scenarios knows no clock
+  return std::make_unique<oracle::ProfiledOracle>(step, sources, device, settings, around);
+}
+
+/// No store is opened; a plan is a file then.
+std::unique_ptr<oracle::ProfiledOracle> OracleArguments::make_roofline() const {
+  const char* const given = !stores.empty() ? "--store" : environment ? "--environment" : nullptr;
+  if (given != nullptr) throw UsageError(std::string(given) + ": --oracle roofline asks no store");
+  if (no_roofline) throw UsageError("--no-roofline: with --oracle roofline nobody is left to answer");
+  if (!gpu) throw UsageError("--gpu: needed, whose roofline");
+  return compiled(plan_of(*plan, {}), nullptr, oracle::find_gpu(*gpu));
+}
+
+std::unique_ptr<oracle::ProfiledOracle> OracleArguments::make(const Terminal& terminal) const {
   if (!plan) throw UsageError("--plan: needed, which operators a step has");
-  if (stores.empty())
+  if (stores.empty() && !is_roofline())
     throw UsageError("--store: needed, where the measured latencies lie: a directory, a file, or a name as h200");
-  const std::vector<std::filesystem::path> paths = store_paths(stores);
   try {
+    if (is_roofline()) return make_roofline();
+    const std::vector<std::filesystem::path> paths = store_paths(stores);
     const oracle::StepPlan step = plan_of(*plan, paths);
     const oracle::Gpu& device = gpu_of(gpu, paths, environment.value_or(""));
     const auto source = sim::open_profiles(paths, device.name, environment.value_or(""));
-    oracle::CompileSettings settings;
-    settings.max_num_batched_tokens = whole("--max-num-batched-tokens", max_tokens, settings.max_num_batched_tokens);
-    settings.max_num_seqs = whole("--max-num-seqs", max_seqs, settings.max_num_seqs);
-    settings.use_roofline = !no_roofline;
-    if (!eager)
-      settings.capture_sizes =
-          oracle::CudaGraphs::default_sizes(settings.max_num_seqs, settings.max_num_batched_tokens);
-    const oracle::SampleSource* sources[] = {source.get()};
-    return std::make_unique<oracle::ProfiledOracle>(
-        step, sources, device, settings,
-        oracle::find_platform(platform ? *platform : std::string(oracle::default_platform(device.name))));
+    return compiled(of_measured_backend(step, device, *source, terminal), source.get(), device);
   } catch (const oracle::OracleError& error) {  // a StoreError is one
     throw UsageError(error.what());
   }

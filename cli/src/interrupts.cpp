@@ -10,7 +10,11 @@ namespace {
 std::atomic<bool> interrupted{false};
 static_assert(std::atomic<bool>::is_always_lock_free);  // a signal handler writes it
 
-void on_signal(int) {
+std::atomic<int> last_signal{0};
+static_assert(std::atomic<int>::is_always_lock_free);
+
+void on_signal(int signal) {
+  last_signal.store(signal);
   interrupted.store(true);
   handle_stop_signals(SIG_DFL);
 }
@@ -24,5 +28,9 @@ Interrupts::Interrupts() {
 Interrupts::~Interrupts() { handle_stop_signals(SIG_DFL); }
 
 const std::atomic<bool>& Interrupts::flag() const { return interrupted; }
+
+void Interrupts::end_process() const {
+  if (interrupted) ::raise(last_signal);  // whose default action it is again
+}
 
 }  // namespace dooly::cli

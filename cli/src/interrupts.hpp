@@ -14,6 +14,8 @@ class Interrupts {
   Interrupts& operator=(const Interrupts&) = delete;
 
   const std::atomic<bool>& flag() const;
+  /// Ends the process as the signal that raised the flag would have; nothing without one.
+  void end_process() const;
 };
 
 }  // namespace dooly::cli

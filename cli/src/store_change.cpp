@@ -32,7 +32,8 @@ std::vector<store::RecordStream*> pointers(const Streams& streams) {
 void nothing(const store::Difference&) {}
 
 /// Into a directory: only what it does not hold so already.
-std::uint64_t fill(const std::filesystem::path& directory, const StoreChange& change, store::Prefer prefer) {
+std::uint64_t fill(const std::filesystem::path& directory, const StoreChange& change, store::Prefer prefer,
+                   const GoOn& go_on) {
   SignatureStore target = SignatureStore::open(directory, SignatureStore::Mode::kCreate);
   Streams streams;
   if (change.adds) streams.push_back(target.records());
@@ -41,6 +42,7 @@ std::uint64_t fill(const std::filesystem::path& directory, const StoreChange& ch
   std::uint64_t written = 0;
   const auto take = [&](const store::Record& record, std::size_t input) {
     if (change.adds && input == 0) return;
+    go_on();
     writer.put(record);
     ++written;
   };
@@ -55,9 +57,11 @@ std::uint64_t fill(const std::filesystem::path& directory, const StoreChange& ch
 /// One that is added to keeps what got there before a failure, as the same command goes on; a new one is whole or
 /// absent.
 std::uint64_t write_directory(const StoreChange& change, store::Prefer prefer) {
-  if (change.adds) return fill(change.target, change, prefer);
+  if (change.adds) return fill(change.target, change, prefer, [] {});
   std::uint64_t written = 0;
-  write_whole_directory(change.target, [&](const auto& directory) { written = fill(directory, change, prefer); });
+  write_whole_directory(change.target, [&](const auto& directory, const GoOn& go_on) {
+    written = fill(directory, change, prefer, go_on);
+  });
   return written;
 }
 

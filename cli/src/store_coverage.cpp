@@ -8,6 +8,8 @@ namespace dooly::cli {
 StoreCoverage::StoreCoverage(store::RecordStream& records) {
   store::Record record;
   while (records.next(record)) {
+    if (const auto* environment = std::get_if<store::EnvironmentRecord>(&record))
+      gpus_.insert(environment->environment.gpu);
     const auto* sample = std::get_if<store::SampleRecord>(&record);
     if (sample != nullptr && sample->sample.status == oracle::SampleStatus::kOk) samples_[sample->signature] += 1;
   }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 
 namespace dooly::cli {
@@ -16,6 +17,8 @@ class StoreCoverage {
   explicit StoreCoverage(store::RecordStream& records);
 
   std::uint64_t samples(const oracle::Signature& signature) const;
+  /// Names of all environments' GPUs, sorted.
+  const std::set<std::string>& gpus() const { return gpus_; }
   /// Those of the entry; for an all-reduce with kernels of the engine's own also those by NCCL, which takes the larger
   /// messages.
   std::uint64_t samples(const oracle::PlanEntry& entry) const;
@@ -24,6 +27,7 @@ class StoreCoverage {
 
  private:
   std::map<oracle::Signature, std::uint64_t> samples_;
+  std::set<std::string> gpus_;
 };
 
 }  // namespace dooly::cli

@@ -1,6 +1,6 @@
 #include "verbs.hpp"
 
-#include "schedulers/policy_template.hpp"
+#include "schedulers/plugin_template.hpp"
 
 #include <filesystem>
 #include <memory>
@@ -13,29 +13,36 @@ struct NewArguments {
   std::optional<std::string> out;
 };
 
-ExitCode new_policy(const NewArguments& arguments, Terminal& terminal) {
+using WriteTemplate = std::vector<std::filesystem::path> (*)(std::string_view name, const std::filesystem::path&);
+
+ExitCode write_new(WriteTemplate write, const NewArguments& arguments, Terminal& terminal) {
   const std::filesystem::path directory = arguments.out.value_or(arguments.name);
-  for (const std::filesystem::path& file : schedulers::write_policy_template(arguments.name, directory))
-    terminal.print(file.string() + "\n");
+  for (const std::filesystem::path& file : write(arguments.name, directory)) terminal.print(file.string() + "\n");
   terminal.flush();
   terminal.note("next: cmake -S " + directory.string() + " -B " + (directory / "build").string() +
                 " -DCMAKE_PREFIX_PATH=PREFIX_OF_DOOLY, then build it; see " + (directory / "README.md").string());
   return ExitCode::kDone;
 }
 
+Command plugin_command(std::string name, const std::string& what, std::string example, WriteTemplate write) {
+  const auto arguments = std::make_shared<NewArguments>();
+  Command command{.name = std::move(name), .purpose = what + " as a plug-in of its own, with a test, ready to build"};
+  command.arguments = {
+      {"NAME", "what scenarios will call it: lower-case letters, digits, '-' and '_'", &arguments->name}};
+  command.options = {{"--out", "DIR", "the new directory, default ./NAME", &arguments->out}};
+  command.examples = {std::move(example)};
+  command.action = [arguments, write](Terminal& terminal) { return write_new(write, *arguments, terminal); };
+  return command;
+}
+
 }  // namespace
 
 Command new_command() {
-  const auto arguments = std::make_shared<NewArguments>();
-  Command policy{.name = "policy",
-                 .purpose = "a scheduling policy as a plug-in of its own, with a test, ready to build"};
-  policy.arguments = {
-      {"NAME", "what scenarios will call it: lower-case letters, digits, '-' and '_'", &arguments->name}};
-  policy.options = {{"--out", "DIR", "the new directory, default ./NAME", &arguments->out}};
-  policy.examples = {"dooly new policy shortest-first"};
-  policy.action = [arguments](Terminal& terminal) { return new_policy(*arguments, terminal); };
-  Command command{.name = "new", .purpose = "starts a plug-in: a scheduling policy"};
-  command.subcommands = {policy};
+  Command command{.name = "new", .purpose = "starts a plug-in: a scheduling policy or a router"};
+  command.subcommands = {
+      plugin_command("policy", "a scheduling policy", "dooly new policy shortest-first",
+                     schedulers::write_policy_template),
+      plugin_command("router", "a router", "dooly new router fewest-first", schedulers::write_router_template)};
   return command;
 }
 

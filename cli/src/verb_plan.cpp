@@ -10,6 +10,7 @@
 #include "oracle/model_table.hpp"
 #include "oracle/step_plan.hpp"
 #include "oracle_store/signature_store.hpp"
+#include "sim/profile_store.hpp"
 
 #include <charconv>
 #include <deque>
@@ -58,13 +59,31 @@ oracle::PlanSettings settings_of(const PlanArguments& arguments) {
   return settings;
 }
 
-std::vector<oracle::StepPlan> plans_of(const PlanArguments& arguments) {
+/// The back end of which the store has attention; what `settings` have where it has that, or none of any.
+std::string measured_backend(const oracle::ModelConfig& model, oracle::PlanSettings settings,
+                             const StoreCoverage& coverage) {
+  const auto make = [&](std::string_view backend) {
+    settings.backend = backend;
+    return make_plan(model, settings);
+  };
+  const std::string gpu = coverage.gpus().size() == 1 ? *coverage.gpus().begin() : std::string();
+  return sim::with_measured_backend(make_plan(model, settings), gpu, make,
+                                    [&](const oracle::Signature& signature) { return coverage.samples(signature) > 0; })
+      .backend;
+}
+
+/// `coverage` of --store may be null.
+std::vector<oracle::StepPlan> plans_of(const PlanArguments& arguments, const StoreCoverage* coverage) {
   const oracle::ModelConfig model = model_of(arguments.config);
   oracle::PlanSettings settings = settings_of(arguments);
-  if (arguments.stage) return {make_plan(model, settings)};
+  if (!arguments.backend && coverage != nullptr) settings.backend = measured_backend(model, settings, *coverage);
   std::vector<oracle::StepPlan> plans;
-  for (settings.stage = 0; settings.stage < settings.pipeline_parallel; ++settings.stage)
+  const std::uint32_t stages = arguments.stage ? 1 : settings.pipeline_parallel;
+  for (std::uint32_t i = 0; i < stages; ++i, ++settings.stage) {
     plans.push_back(make_plan(model, settings));
+    // Of torch's plan no other can be made.
+    plans.back().backend_is_default = !arguments.backend && plans.back().backend != "torch";
+  }
   return plans;
 }
 
@@ -124,10 +143,14 @@ void save_plans(const PlanArguments& arguments, const std::vector<oracle::StepPl
 
 ExitCode plan(const PlanArguments& arguments, Terminal& terminal) {
   if (arguments.save && !arguments.store) throw UsageError("--save: needs --store, the store to save the plan in");
-  const std::vector<oracle::StepPlan> plans = plans_of(arguments);
-  std::deque<files::WholeFile> files = opened_files(arguments, plans);
   std::optional<StoreCoverage> coverage;
   if (arguments.store) coverage.emplace(*opener_of(*arguments.store, "--store")());
+  const std::vector<oracle::StepPlan> plans = plans_of(arguments, coverage ? &*coverage : nullptr);
+  std::deque<files::WholeFile> files = opened_files(arguments, plans);
+  const oracle::PlanSettings usual;
+  if (!arguments.backend && plans.front().backend != usual.backend)
+    terminal.note("attention: the store has none of " + usual.backend + ", but of " + plans.front().backend +
+                  ", which is planned (--backend decides)");
   for (std::size_t i = 0; i < plans.size(); ++i) {
     if (i > 0) terminal.print("\n");
     terminal.print(plan_text(plans[i], coverage ? &*coverage : nullptr));
@@ -159,7 +182,8 @@ Command plan_command() {
       {"--pp", "N", "pipeline stages (default 1); all are listed", &arguments->pp},
       {"--ep", "N", "GPUs that experts are spread over: 1, or a multiple of --tp", &arguments->ep},
       {"--stage", "N", "only this stage, from 0", &arguments->stage},
-      {"--backend", "NAME", "attention: " + listed(backends) + " (default fa3)", &arguments->backend},
+      {"--backend", "NAME", "attention: " + listed(backends) + " (default: fa3, or what --store has instead)",
+       &arguments->backend},
       {"--dtype", "TYPE", "of activations: auto, bfloat16, float16, float32", &arguments->dtype},
       {"--kv-dtype", "TYPE", "of the KV cache: auto, bfloat16, float16, fp8", &arguments->kv_dtype},
       {"--block-size", "N", "tokens of a KV block (default 16)", &arguments->block_size},

@@ -28,10 +28,12 @@ double share(const std::optional<std::string>& text) {
 
 ExitCode predict(const PredictArguments& arguments, Terminal& terminal) {
   if (arguments.batches.empty()) throw UsageError("--batch: needed, as in '2x512@0 + 32x1@1024'");
+  if (arguments.sustained && arguments.oracle.is_roofline())
+    throw UsageError("--sustained: --oracle roofline knows no clock");
   const double sustained = share(arguments.sustained);
   std::vector<BatchOnPaper> batches;
   for (const std::string& text : arguments.batches) batches.push_back(parse_batch(text));
-  const auto oracle = arguments.oracle.make();
+  const auto oracle = arguments.oracle.make(terminal);
   const bool as_json = arguments.format == "json";
   for (std::size_t i = 0; i < batches.size(); ++i) {
     const oracle::StepCost cost = oracle->cost(batches[i].batch(), {sustained});
@@ -64,6 +66,7 @@ Command predict_command() {
   command.options.push_back(
       {"--format", "FORMAT", "text or json (a line a batch)", &arguments->format, {"text", "json"}});
   command.examples = {"dooly predict --plan plan.json --store h200 --batch '2x512@0 + 32x1@1024'",
+                      "dooly predict --plan plan.json --oracle roofline --gpu H100-SXM --batch 64x1@1024",
                       "dooly predict --plan plan.json --store h200.jsonl.zst --batch 256x1@1000 --operators"};
   command.action = [arguments](Terminal& terminal) { return predict(*arguments, terminal); };
   return command;

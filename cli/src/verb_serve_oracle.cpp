@@ -9,7 +9,7 @@ namespace dooly::cli {
 namespace {
 
 ExitCode serve(const OracleArguments& arguments, Terminal& terminal) {
-  const auto oracle = arguments.make();
+  const auto oracle = arguments.make(terminal);
   terminal.debug("the oracle is ready");
   std::string line;
   while (std::getline(std::cin, line)) {

@@ -111,7 +111,10 @@ ExitCode export_foreign(const ExportArguments& arguments, Terminal& terminal) {
       report =
           import_::export_profile(*arguments.format, *source, origins.complete(arguments.options()), folder).text();
     };
-    is_taken(out) ? write_into(out) : write_whole_directory(out, write_into);
+    if (is_taken(out))
+      write_into(out);
+    else
+      write_whole_directory(out, [&](const auto& folder, const GoOn&) { write_into(folder); });
     if (across_nodes > 0)
       report += "Left out: collectives across nodes (environments: " + std::to_string(across_nodes) +
                 "); those within one are written, --environment takes another\n";

@@ -34,6 +34,9 @@ constexpr std::array kGpus{
         "NVIDIA A40 data sheet, 2022; PCIe 4.0 x16, no NVLink bridge"},
     Gpu{"A800-SXM-80GB", 79.15 * kGiB, 2039 * kGiga, 312 * kTera, 0, 19.5 * kTera, 200 * kGiga, true, true, 108, 400,
         "NVIDIA A800: an A100-SXM-80GB with NVLink 3 at 400 GB/s both directions"},
+    Gpu{"Arc-Pro-B60", 22.67 * kGiB, 456 * kGiga, 98.3 * kTera, 0, 12.28 * kTera, 32 * kGiga, false, true, 20, 200,
+        "Intel Arc Pro B60 product page, 2025: 20 Xe cores, 197 TOPS of int8, halved for 16 bits, no fp8; PCIe 5.0 x8; "
+        "memory: 17/18 of 24 GiB, the share that drivers of Arc cards offer (11.33 GiB of a B580)"},
     Gpu{"B200", 178.35 * kGiB, 7700 * kGiga, 2250 * kTera, 4500 * kTera, 75 * kTera, 900 * kGiga, true, true, 148, 1000,
         "NVIDIA Blackwell data sheet, HGX B200, halved for dense; NVLink 5: 1,800 GB/s both directions"},
     Gpu{"B300", 267.7 * kGiB, 7750 * kGiga, 2250 * kTera, 4500 * kTera, 75 * kTera, 900 * kGiga, true, true, 148, 1100,
@@ -84,6 +87,7 @@ constexpr std::array kAliases{
     Alias{"A100-PCIe", "A100-PCIe-80GB"},
     Alias{"A6000", "RTX-A6000"},
     Alias{"A800", "A800-SXM-80GB"},
+    Alias{"B60", "Arc-Pro-B60"},
     Alias{"B200-SXM", "B200"},
     Alias{"B300-SXM", "B300"},
     Alias{"H100", "H100-SXM"},

@@ -58,7 +58,7 @@ StepPlan Planner::plan() {
   return plan;
 }
 
-void Planner::use_torch_kernels(StepPlan& plan) {
+void use_torch_kernels(StepPlan& plan) {
   for (PlanEntry& entry : plan.entries) {
     if (entry.binding == Binding::kCollective) continue;
     entry.key.family = kTorchBackend;

@@ -15,6 +15,10 @@ struct PlanBackend {
 };
 /// LibTorch's own kernels.
 inline constexpr std::string_view kTorchBackend = "torch";
+/// The family of a back end's kernels for heads of that size.
+std::string_view attention_family(const PlanBackend& backend, std::uint64_t head_dim);
+/// LibTorch's own kernels throughout, as the built-in engine runs them: that back end is no attention kernel alone.
+void use_torch_kernels(StepPlan& plan);
 
 /// Walks the layers of one stage. Which operators a step has and in which order follows the model files of vLLM 0.26
 /// (vllm/model_executor/models).
@@ -25,9 +29,6 @@ class Planner {
   StepPlan plan();
 
  private:
-  /// LibTorch's own kernels throughout, as the built-in engine runs them: that back end is no attention kernel alone.
-  static void use_torch_kernels(StepPlan& plan);
-
   // --- what is planned
   void check();
   void check_experts();

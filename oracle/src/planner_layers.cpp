@@ -12,9 +12,6 @@ namespace dooly::oracle {
 
 namespace {
 
-/// FlashAttention 3 has no kernels for wider heads; the engine then takes FlashAttention 4.
-constexpr std::uint32_t kWidestFa3Head = 256;
-
 std::string text_of(ModelConfig::Activation activation) {
   using Activation = ModelConfig::Activation;
   switch (activation) {
@@ -29,6 +26,11 @@ std::string text_of(ModelConfig::Activation activation) {
 }
 
 }  // namespace
+
+std::string_view attention_family(const PlanBackend& backend, std::uint64_t head_dim) {
+  constexpr std::uint64_t kWidestFa3Head = 256;  // the engine takes FlashAttention 4 for wider ones
+  return backend.name == "fa3" && head_dim > kWidestFa3Head ? "fa4" : backend.name;
+}
 
 // --- attention over heads
 
@@ -58,9 +60,9 @@ void Planner::add_attention(const LayerShape& layer) {
     work.chunk = shape.window;
     name = fmt::format("attention (chunks of {})", shape.window);
   }
-  const bool wide = backend_.name == "fa3" && shape.head_dim > kWidestFa3Head;
   // QKᵀ and PV: a multiplication and an addition for each number of a head, twice.
-  build_.attention(name, 1, attention_key(build_.dtype(), build_.cache(), work, wide ? "fa4" : backend_.name),
+  build_.attention(name, 1,
+                   attention_key(build_.dtype(), build_.cache(), work, attention_family(backend_, shape.head_dim)),
                    4 * heads * dim, 4 * heads * dim, kv_bytes_per_token(model_, layer, tp_, kv_dtype_));
   build_.linear("o_proj", 1, linear_, heads * dim, model_.hidden, model_.output_bias);
 }

@@ -19,12 +19,22 @@ constexpr std::array<PlanBackend, 7> kBackends{{{"fa2", "FLASH_ATTN_2", "fa2-mla
                                                 {"triton", "TRITON_ATTN", "triton-mla"},
                                                 {kTorchBackend, "TORCH_SDPA", kTorchBackend}}};
 
-const PlanBackend& find_backend(const ModelConfig& model, std::string_view name) {
+const PlanBackend& find_backend(const std::string& model, std::string_view name) {
   for (const PlanBackend& backend : kBackends) {
     if (backend.name == name || backend.engine_name == name) return backend;
   }
-  throw OracleError(fmt::format("model {}: unknown attention backend '{}'; known: {}", model.name, name,
+  throw OracleError(fmt::format("model {}: unknown attention backend '{}'; known: {}", model, name,
                                 fmt::join(plan_backends(), ", ")));
+}
+
+/// The key of an attention operator or module of one back end, as another's; of operators that are everybody's, as it
+/// is.
+OperatorKey with_backend(OperatorKey key, const PlanBackend& from, const PlanBackend& to) {
+  if (key.kind == "attention" && key.dims.size() > 2)
+    key.family = attention_family(to, key.dims[2]);
+  else if (key.family == from.latent)
+    key.family = to.latent;
+  return key;
 }
 
 }  // namespace
@@ -56,7 +66,25 @@ std::vector<std::uint32_t> stage_layers(std::uint32_t layers, std::uint32_t stag
 }
 
 StepPlan make_plan(const ModelConfig& model, const PlanSettings& settings) {
-  return Planner(model, settings, find_backend(model, settings.backend)).plan();
+  return Planner(model, settings, find_backend(model.name, settings.backend)).plan();
+}
+
+StepPlan with_backend(StepPlan plan, std::string_view backend) {
+  const PlanBackend& from = find_backend(plan.model, plan.backend);
+  const PlanBackend& to = find_backend(plan.model, backend);
+  if (from.name == to.name) return plan;
+  if (from.name == kTorchBackend)
+    throw OracleError(fmt::format("model {}: a plan of torch cannot be made one of {}", plan.model, to.name));
+  plan.backend = to.name;
+  for (PlanEntry& entry : plan.entries)
+    if (entry.binding == Binding::kAttention) entry.key = with_backend(entry.key, from, to);
+  for (PlanModule& module : plan.modules) {
+    module.key = with_backend(module.key, from, to);
+    module.signature = signature_of(module.key);
+  }
+  if (to.name == kTorchBackend) use_torch_kernels(plan);
+  for (PlanEntry& entry : plan.entries) entry.signature = signature_of(entry.key);
+  return plan;
 }
 
 }  // namespace dooly::oracle

@@ -21,23 +21,12 @@ using Json = nlohmann::json;  // sorts its members
 
 constexpr int kVersion = 1;
 
-constexpr std::array<std::string_view, 17> kPlanMembers{"dooly_plan",
-                                                        "model",
-                                                        "backend",
-                                                        "dtype",
-                                                        "kv_dtype",
-                                                        "tensor_parallel",
-                                                        "pipeline_parallel",
-                                                        "expert_parallel",
-                                                        "stage",
-                                                        "block_size",
-                                                        "first_layer",
-                                                        "dense_layers",
-                                                        "moe_layers",
-                                                        "parameters",
-                                                        "kv_bytes_per_token",
-                                                        "entries",
-                                                        "modules"};
+constexpr std::array<std::string_view, 18> kPlanMembers{
+    "dooly_plan",      "model",      "backend",         "backend_is_default",
+    "dtype",           "kv_dtype",   "tensor_parallel", "pipeline_parallel",
+    "expert_parallel", "stage",      "block_size",      "first_layer",
+    "dense_layers",    "moe_layers", "parameters",      "kv_bytes_per_token",
+    "entries",         "modules"};
 constexpr std::array<std::string_view, 11> kEntryMembers{"name",
                                                          "key",
                                                          "signature",
@@ -211,6 +200,7 @@ std::string plan_json(const StepPlan& plan) {
            {"kv_bytes_per_token", plan.kv_bytes_per_token},
            {"entries", Json::array()},
            {"modules", Json::array()}};
+  if (plan.backend_is_default) out["backend_is_default"] = true;
   for (const PlanEntry& entry : plan.entries) out["entries"].push_back(to_json(entry));
   for (const PlanModule& module : plan.modules) out["modules"].push_back(to_json(module));
   try {
@@ -229,6 +219,7 @@ StepPlan parse_plan(std::string_view text) {
   StepPlan plan;
   plan.model = in.text("model");
   plan.backend = in.text("backend");
+  plan.backend_is_default = in.flag_or("backend_is_default", false);
   plan.dtype = in.text("dtype");
   plan.kv_dtype = in.text("kv_dtype");
   plan.tensor_parallel = in.count<std::uint32_t>("tensor_parallel", 1);

@@ -158,7 +158,7 @@ PoolDeployment build_pool(const scenario::Scenario& scenario, const scenario::Po
   const double own_link = pool.gpu->has_nvlink ? pool.gpu->link_bandwidth : 0;
   pool.nvlink_bytes_per_s = group.nvlink_bytes_per_s.value_or(own_link);
   pool.oracle = make_pool_oracle(scenario, spec, group, pool, formats);
-  pool.device_times = device_times(scenario, std::string(pool.gpu->name));
+  pool.device_times = device_times(scenario, pool);
   return pool;
 }
 

@@ -15,6 +15,11 @@ std::string answered_by(const oracle::OperatorAnswer& answer) {
                      100 * answer.fold_error, answer.note.empty() ? "" : "; ", answer.note);
 }
 
+/// Of attention, by which kernels: those that were measured may be others than the engine's own choice.
+std::string family_of(const oracle::OperatorAnswer& answer) {
+  return answer.binding == oracle::Binding::kAttention ? fmt::format(" by {}", answer.key.family) : std::string();
+}
+
 }  // namespace
 
 std::vector<std::string> Deployment::notes(std::size_t index) const {
@@ -58,7 +63,7 @@ std::vector<std::string> Deployment::notes(std::size_t index) const {
   if (const auto* profiled = dynamic_cast<const oracle::ProfiledOracle*>(pool.oracle.get())) {
     lines.push_back("who answers:");
     for (const oracle::OperatorAnswer& each : profiled->plan().operators())
-      lines.push_back(fmt::format("  {} x{}: {}", each.name, each.count, answered_by(each)));
+      lines.push_back(fmt::format("  {}{} x{}: {}", each.name, family_of(each), each.count, answered_by(each)));
   }
   lines.push_back(fmt::format("platform {} (host times)", pool.platform.name));
   return lines;

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -46,24 +47,16 @@ oracle::StepPlan plan_of(const scenario::Pool& spec, const PoolDeployment& pool,
   settings.block_size = static_cast<std::uint32_t>(spec.engine.block_size);
   const bool is_free = spec.engine.attention_backend == "default";
   settings.backend = is_free ? std::string(default_attention_backend(pool.gpu->name)) : spec.engine.attention_backend;
-  const oracle::StepPlan first = oracle::make_plan(pool.model, settings);
-  const auto is_answered = [&](const oracle::StepPlan& plan) {
-    return std::any_of(plan.entries.begin(), plan.entries.end(), [&](const oracle::PlanEntry& entry) {
-      if (entry.binding != oracle::Binding::kAttention) return false;
-      return std::any_of(sources.begin(), sources.end(),
-                         [&](const oracle::SampleSource* source) { return !source->samples(entry.signature).empty(); });
-    });
-  };
-  if (!is_free || is_answered(first)) return first;
-  for (const std::string_view backend : oracle::plan_backends()) {
+  const auto make = [&](std::string_view backend) {
     settings.backend = backend;
-    try {
-      oracle::StepPlan other = oracle::make_plan(pool.model, settings);
-      if (is_answered(other)) return other;
-    } catch (const oracle::OracleError&) {  // a back end that cannot run this model
-    }
-  }
-  return first;
+    return oracle::make_plan(pool.model, settings);
+  };
+  oracle::StepPlan plan = oracle::make_plan(pool.model, settings);
+  if (!is_free) return plan;
+  return with_measured_backend(std::move(plan), pool.gpu->name, make, [&](const oracle::Signature& signature) {
+    return std::any_of(sources.begin(), sources.end(),
+                       [&](const oracle::SampleSource* source) { return !source->samples(signature).empty(); });
+  });
 }
 
 std::uint32_t routing_of(const scenario::ProfiledOracleSpec& spec) {
@@ -164,7 +157,8 @@ std::unique_ptr<oracle::LatencyOracle> make_pool_oracle(const scenario::Scenario
   return oracle::make_oracle("roofline", parameters);
 }
 
-std::string device_times(const scenario::Scenario& scenario, const std::string& gpu) {
+std::string device_times(const scenario::Scenario& scenario, const PoolDeployment& pool) {
+  const std::string gpu(pool.gpu->name);
   std::string text;
   for (const scenario::OracleSpec& each : scenario.oracles) {
     if (!text.empty()) text += ", else ";
@@ -179,6 +173,9 @@ std::string device_times(const scenario::Scenario& scenario, const std::string& 
     }
     if (!std::holds_alternative<scenario::ProfiledOracleSpec>(each)) break;  // these answer all that they are asked
   }
+  const auto* profiled = dynamic_cast<const oracle::ProfiledOracle*>(pool.oracle.get());
+  if (profiled != nullptr && profiled->plan().backend() != default_attention_backend(gpu))
+    text += fmt::format("; attention by {}, which was measured", profiled->plan().backend());
   return text;
 }
 

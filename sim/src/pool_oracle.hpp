@@ -21,6 +21,6 @@ std::unique_ptr<oracle::LatencyOracle> make_pool_oracle(const scenario::Scenario
                                                         Formats formats);
 
 /// Sources of device times in words, the first to answer first.
-std::string device_times(const scenario::Scenario& scenario, const std::string& gpu);
+std::string device_times(const scenario::Scenario& scenario, const PoolDeployment& pool);
 
 }  // namespace dooly::sim

@@ -81,4 +81,24 @@ std::string_view default_attention_backend(std::string_view gpu) {
   return gpu == "CPU" ? "torch" : "fa2";
 }
 
+bool is_attention_measured(const oracle::StepPlan& plan, const IsMeasured& is_measured) {
+  return std::any_of(plan.entries.begin(), plan.entries.end(),
+                     [&](const oracle::PlanEntry& entry) {
+                       return entry.binding == oracle::Binding::kAttention && is_measured(entry.signature);
+                     }) ||
+         std::any_of(plan.modules.begin(), plan.modules.end(),
+                     [&](const oracle::PlanModule& module) { return is_measured(module.signature); });
+}
+
+oracle::StepPlan with_measured_backend(oracle::StepPlan plan, std::string_view gpu,
+                                       const std::function<oracle::StepPlan(std::string_view backend)>& make,
+                                       const IsMeasured& is_measured) {
+  if (is_attention_measured(plan, is_measured)) return plan;
+  std::vector<std::string_view> others = oracle::plan_backends();
+  if (!gpu.empty()) others.insert(others.begin(), default_attention_backend(gpu));
+  for (const std::string_view backend : others)
+    if (oracle::StepPlan other = make(backend); is_attention_measured(other, is_measured)) return other;
+  return plan;
+}
+
 }  // namespace dooly::sim

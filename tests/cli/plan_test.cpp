@@ -153,6 +153,8 @@ TEST(Plan, RefusesByName) {
   };
   EXPECT_EQ(message({"Qwen/Qwen3-8B", "--tp", "two"}), "--tp: must be a whole number of at least 1, got 'two'\n");
   EXPECT_NE(message({"Qwen/Qwen3-8B", "--tp", "3"}).find("tensor parallel size 3 does not divide"), std::string::npos);
+  EXPECT_NE(message({"Qwen/Qwen3-8B", "--stage", "4294967295"}).find("there is no pipeline stage 4294967295 of 1"),
+            std::string::npos);
   EXPECT_NE(message({"Qwen/Qwen3-9B"}).find("Qwen/Qwen3-8B"), std::string::npos);
   EXPECT_NE(message({"Qwen/Qwen3-8B", "--backend", "fa9"}).find("known: fa2, fa3"), std::string::npos);
   EXPECT_NE(message({"Qwen/Qwen3-8B", "--save"}).find("--save: needs --store"), std::string::npos);

@@ -261,6 +261,114 @@ TEST_F(Predict, AScenarioRunsOnTheStoreAndSaysWhoAnswered) {
   EXPECT_NE(not_run.err.find("rope"), std::string::npos) << not_run.err;
 }
 
+/// A store of FlashAttention 2 alone.
+class PredictFa2 : public Predict {
+ protected:
+  void SetUp() override {
+    Predict::SetUp();
+    Scratch other;
+    const oracle::StepPlan fa2 = oracle::with_backend(plan_, "fa2");
+    std::filesystem::rename(write_store(other, fa2, ""), store_);
+  }
+  std::string planned(const std::vector<std::string>& more, const std::string& name) {
+    std::vector<std::string> words{"plan", "meta-llama/Llama-3.1-8B", "--out", scratch_.name(name), "--quiet"};
+    words.insert(words.end(), more.begin(), more.end());
+    EXPECT_EQ(dooly(words).code, 0);
+    return scratch_.name(name);
+  }
+  ProcessResult predicted(const std::string& plan) {
+    return dooly({"predict", "--plan", plan, "--store", store_, "--batch", "1x1@1024", "--format", "json"});
+  }
+};
+
+TEST_F(PredictFa2, APlanThatNobodyChoseABackEndForTakesTheMeasuredOne) {
+  const ProcessResult free = predicted(planned({}, "free.json"));
+  EXPECT_EQ(free.code, 0);
+  EXPECT_EQ(free.err,
+            "attention: the store has none of fa3, but of fa2, which answers (dooly plan --backend decides)\n");
+  EXPECT_EQ(json::parse(free.out).at("provenance").at("roofline"), 0.0);
+  const ProcessResult asked = predicted(planned({"--backend", "fa2"}, "fa2.json"));
+  EXPECT_EQ(asked.out, free.out);
+  EXPECT_EQ(asked.err, "");
+}
+
+TEST_F(PredictFa2, AnExplicitBackEndStaysAndIsWarnedOf) {
+  const ProcessResult asked = predicted(planned({"--backend", "fa3"}, "fa3.json"));
+  EXPECT_EQ(asked.code, 0);
+  EXPECT_EQ(asked.err,
+            "warning: attention: the store has none of fa3, but of fa2; the plan asks for fa3 (dooly plan --backend "
+            "fa2)\n");
+  EXPECT_GT(json::parse(asked.out).at("provenance").at("roofline"), 0.0);
+  EXPECT_EQ(predicted(scratch_.name("plan.json")).err, asked.err) << "a plan that does not say who chose";
+}
+
+TEST_F(PredictFa2, APlanHeldAgainstAStoreHasItsBackEnd) {
+  const ProcessResult plan = dooly({"plan", "meta-llama/Llama-3.1-8B", "--store", store_});
+  EXPECT_EQ(plan.err, "attention: the store has none of fa3, but of fa2, which is planned (--backend decides)\n");
+  EXPECT_NE(plan.out.find("; attention fa2, "), std::string::npos) << plan.out;
+  const ProcessResult asked = dooly({"plan", "meta-llama/Llama-3.1-8B", "--store", store_, "--backend", "fa3"});
+  EXPECT_EQ(asked.err, "");
+  EXPECT_NE(asked.out.find("; attention fa3, "), std::string::npos) << asked.out;
+}
+
+TEST_F(PredictFa2, AScenarioTakesTheMeasuredBackEndTooAndSaysSo) {
+  const std::string file =
+      scratch_.file("s.yaml", small_scenario() + "oracle: {kind: profiled, store: mine}\n");  // nobody else answers
+  const ProcessResult run = dooly({"run", file});
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_NE(run.out.find("store 'mine'; attention by fa2, which was measured;"), std::string::npos) << run.out;
+  EXPECT_NE(dooly({"explain", file}).out.find("attention by fa2 x32: its own samples"), std::string::npos);
+}
+
+TEST_F(Predict, ThePlansBackEndStaysWhereItIsMeasured) {
+  const std::string plan = scratch_.name("free.json");
+  ASSERT_EQ(dooly({"plan", "meta-llama/Llama-3.1-8B", "--out", plan, "--quiet"}).code, 0);
+  const ProcessResult free = dooly({"predict", "--plan", plan, "--store", store_, "--batch", "1x1@1024"});
+  EXPECT_EQ(free.err, "");
+  EXPECT_EQ(free.out,
+            dooly({"predict", "--plan", scratch_.name("plan.json"), "--store", store_, "--batch", "1x1@1024"}).out);
+}
+
+/// Through the tables and surfaces of a plan, so not to the last digit.
+TEST_F(Predict, TheRooflineAloneIsThatOfAScenario) {
+  const std::string file = scratch_.file("s.yaml", small_scenario() + "oracle: roofline\n");
+  const std::string explained = dooly({"explain", file}).out;
+  for (const auto& [batch, shown] : {std::pair{"1x1@1024", "a step of 1 decode at 1,024 tokens takes "},
+                                     {"64x1@1024", "64 decodes at 1,024: "},
+                                     {"1x2048@0", "a prompt of 2,048: "}}) {
+    const ProcessResult result = dooly({"predict", "--plan", scratch_.name("plan.json"), "--oracle", "roofline",
+                                        "--gpu", "H200", "--batch", batch, "--format", "json"});
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_EQ(result.err, "");
+    const json answer = json::parse(result.out);
+    EXPECT_EQ(answer.at("provenance").at("roofline"), 1.0);
+    double seconds = 0;
+    for (const auto& [part, value] : answer.at("device_s").items()) seconds += value.get<double>();
+    const std::size_t at = explained.find(shown);
+    ASSERT_NE(at, std::string::npos) << explained;
+    const double scenario_s = std::stod(explained.substr(at + std::string(shown).size())) * 1e-3;
+    EXPECT_NEAR(seconds, scenario_s, 0.01 * scenario_s) << batch;
+  }
+}
+
+TEST_F(Predict, TheRooflineAloneAsksNoStore) {
+  const auto refusal = [&](std::vector<std::string> more) {
+    std::vector<std::string> words{"predict", "--plan",  scratch_.name("plan.json"), "--oracle", "roofline",
+                                   "--batch", "1x1@1024"};
+    words.insert(words.end(), more.begin(), more.end());
+    const ProcessResult result = dooly(words);
+    EXPECT_EQ(result.code, 2);
+    EXPECT_EQ(result.out, "");
+    return result.err;
+  };
+  EXPECT_EQ(refusal({}), "--gpu: needed, whose roofline\n");
+  EXPECT_EQ(refusal({"--gpu", "H200", "--store", store_}), "--store: --oracle roofline asks no store\n");
+  EXPECT_EQ(refusal({"--gpu", "H200", "--environment", "x"}), "--environment: --oracle roofline asks no store\n");
+  EXPECT_EQ(refusal({"--gpu", "H200", "--no-roofline"}),
+            "--no-roofline: with --oracle roofline nobody is left to answer\n");
+  EXPECT_EQ(refusal({"--gpu", "H200", "--sustained", "1"}), "--sustained: --oracle roofline knows no clock\n");
+}
+
 /// One request computes its prompt, eight that find the first 2,048 tokens in the cache follow together: the steps of
 /// all nine have two contexts.
 TEST_F(Predict, SharedBlocksTakeWhatTheEngineIsTold) {

@@ -1,6 +1,7 @@
 // What a store's files and folders can do to its verbs: exit statuses and messages.
 #include "dooly_process.hpp"
 #include "removed_on_signal.hpp"
+#include "whole_output.hpp"
 
 #include "oracle_store/portable_file.hpp"
 #include "oracle_store/signature_store.hpp"
@@ -10,6 +11,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <fstream>
 
 namespace dooly::cli {
 namespace {
@@ -185,6 +188,46 @@ TEST_F(StoreTrouble, AStoppedWritersTemporaryFileIsRemovedAndTheSignalStillEndsI
   const fs::path kept = scratch_.file("half.tmp", "x");
   EXPECT_EQ(ended_by(kept, SIGINT, true), -7) << "an ignored signal stays ignored";
   EXPECT_TRUE(fs::exists(kept));
+}
+
+/// In a child that fills `out` until it is told not to go on; returns how it ended.
+int directory_ended_by(const fs::path& out, int signal) {
+  int ready[2];
+  if (::pipe(ready) != 0) return -1;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    write_whole_directory(out, [&](const fs::path& directory, const GoOn& go_on) {
+      fs::create_directory(directory / "sub");
+      std::ofstream(directory / "sub" / "half") << "x";
+      if (::write(ready[1], "x", 1) != 1) ::_exit(9);
+      for (int i = 0; i < 30'000; ++i) {
+        go_on();
+        ::usleep(1000);
+      }
+    });
+    ::_exit(7);
+  }
+  char byte = 0;
+  while (::read(ready[0], &byte, 1) < 0) {
+  }
+  ::kill(child, signal);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  ::close(ready[0]), ::close(ready[1]);
+  return WIFSIGNALED(status) ? WTERMSIG(status) : -WEXITSTATUS(status);
+}
+
+TEST_F(StoreTrouble, AStoppedWritersDirectoryIsRemovedAndTheSignalStillEndsIt) {
+  const fs::path there = scratch_ / "there";
+  fs::create_directory(there);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+    const fs::path out = scratch_ / "new-store";
+    EXPECT_EQ(directory_ended_by(out, signal), signal);
+    EXPECT_FALSE(fs::exists(out)) << signal;
+    EXPECT_EQ(directory_ended_by(there, signal), signal);
+    EXPECT_TRUE(fs::is_directory(there) && fs::is_empty(there)) << "filled in place, and emptied again";
+    EXPECT_TRUE(unfinished_files(scratch_.path()).empty()) << signal;
+  }
 }
 
 TEST_F(StoreTrouble, FitsAreKeptUntilSamplesChange) {

@@ -35,6 +35,7 @@ TEST(Usage, EveryVerbHasHelpWithUsageAndExamples) {
     EXPECT_TRUE(has(help.out, "Examples:\n  dooly workload " + std::string(command))) << command;
   }
   EXPECT_TRUE(has(dooly({"new", "policy", "--help"}).out, "dooly new policy shortest-first"));
+  EXPECT_TRUE(has(dooly({"new", "router", "--help"}).out, "dooly new router fewest-first"));
 }
 
 TEST(Usage, HelpLinesFitATerminal) {

@@ -290,6 +290,24 @@ TEST(PlanSignatures, BackEndTorchIsLibTorchThroughoutButForCollectives) {
   }
 }
 
+TEST(WithBackend, IsThePlanOfThatBackend) {
+  for (const char* name : {"meta-llama/Llama-3.1-8B", "CohereForAI/c4ai-command-r7b-12-2024", "Qwen/Qwen3-30B-A3B",
+                           "deepseek-ai/DeepSeek-V3"}) {
+    for (const std::string_view to : plan_backends())
+      for (const std::string_view from : plan_backends()) {
+        const StepPlan plan = plan_of(name, {.backend = std::string(from), .tensor_parallel = 2});
+        SCOPED_TRACE(std::string(name) + " " + plan.backend + " to " + std::string(to));
+        if (from == "torch" && to != "torch") {
+          EXPECT_THROW(with_backend(plan, to), OracleError);
+        } else {
+          EXPECT_EQ(plan_json(with_backend(plan, to)),
+                    plan_json(plan_of(name, {.backend = std::string(to), .tensor_parallel = 2})));
+        }
+      }
+    EXPECT_THROW(with_backend(plan_of(name), "fa9"), OracleError);
+  }
+}
+
 TEST(PlanSignatures, QuantisedLinearsHaveTheirOwn) {
   const auto model = [](const std::string& more) {
     return parse_model(R"({"model_type": "qwen3", "hidden_size": 256, "intermediate_size": 512, "num_hidden_layers": 1,
@@ -422,6 +440,10 @@ TEST(PlanJson, ComesBackAsItWas) {
       EXPECT_EQ(again.entries[i].binding, plan.entries[i].binding);
     }
     EXPECT_EQ(again.modules.size(), plan.modules.size());
+    EXPECT_FALSE(again.backend_is_default);
+    StepPlan free = plan;
+    free.backend_is_default = true;
+    EXPECT_TRUE(parse_plan(plan_json(free)).backend_is_default);
   }
 }
 
@@ -512,6 +534,8 @@ TEST(PlanData, EveryConfigPlansWithAllItsParametersOrIsRefusedByName) {
         kv_cache_layout(model, 1, model.dtype == DType::kFloat32 ? DType::kBfloat16 : model.dtype, 16).bytes_per_token);
     const std::string text = plan_json(plan);
     EXPECT_EQ(plan_json(parse_plan(text)), text);
+    EXPECT_EQ(plan_json(with_backend(plan, "flashinfer")), plan_json(make_plan(model, {.backend = "flashinfer"})));
+    EXPECT_EQ(plan_json(with_backend(make_plan(model, {.backend = "flashinfer"}), "fa3")), text);
     ++planned;
   }
   EXPECT_GE(planned, 60);

@@ -55,6 +55,7 @@ struct PlanModule {
 struct StepPlan {
   std::string model;
   std::string backend;  ///< attention back end
+  bool backend_is_default = false;  ///< nobody asked for it: who predicts may take the one that was measured
   std::string dtype, kv_dtype;
   std::uint32_t tensor_parallel = 1, pipeline_parallel = 1, expert_parallel = 1, stage = 0;
   std::uint32_t block_size = 16;
@@ -79,6 +80,10 @@ struct PlanSettings {
 /// The plan of a model's step as vLLM runs it (fused qkv and gate-up projections, fused add+norm). Throws OracleError
 /// for what cannot be sharded so, and by name for operators that nobody can plan yet.
 StepPlan make_plan(const ModelConfig& model, const PlanSettings& settings);
+
+/// The plan as make_plan() has it with another back end. Throws OracleError for an unknown one, and for a plan of
+/// `torch`, which does not tell other kernels.
+StepPlan with_backend(StepPlan plan, std::string_view backend);
 
 /// `fa2`, `fa3`, `fa4`, `flashinfer`, `flashmla`, `triton`, and `torch`: LibTorch's own kernels, of every operator.
 std::vector<std::string_view> plan_backends();

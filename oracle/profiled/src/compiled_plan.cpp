@@ -26,7 +26,8 @@ CompiledPlan::CompiledPlan(const StepPlan& plan, std::span<const SampleSource* c
                            const CompileSettings& settings)
     : graphs_(settings.capture_sizes),
       clock_(settings.clock),
-      layers_{plan.dense_layers, plan.moe_layers} {
+      layers_{plan.dense_layers, plan.moe_layers},
+      backend_(plan.backend) {
   for (const PlanEntry& entry : plan.entries)
     if (entry.key.kind == "qk_norm") layers_.dense_with_qk_norm += entry.count;
   layers_.dense_with_qk_norm = std::min(layers_.dense_with_qk_norm, layers_.dense);

@@ -1,8 +1,10 @@
 #pragma once
 
 #include "oracle/sample_set.hpp"
+#include "oracle/step_plan.hpp"
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -29,5 +31,15 @@ std::string shipped_store(const std::filesystem::path& directory, std::string_vi
 /// Attention back end of vLLM on a GPU unless the user names one: fa3 on Hopper, flashinfer on Blackwell's data-centre
 /// parts, else fa2. Of a processor, torch: that of the profiler's built-in engine.
 std::string_view default_attention_backend(std::string_view gpu);
+
+/// Whether any of a plan's attention was measured, or a module that covers it.
+using IsMeasured = std::function<bool(const oracle::Signature&)>;
+bool is_attention_measured(const oracle::StepPlan& plan, const IsMeasured& is_measured);
+/// The plan of the back end that was measured, where nobody asked for one: `plan` if its attention was; else that of
+/// the first other one whose attention was, default_attention_backend(gpu) before all others; else `plan`. `make`: the
+/// plan of a back end; `gpu` may be empty: not known.
+oracle::StepPlan with_measured_backend(oracle::StepPlan plan, std::string_view gpu,
+                                       const std::function<oracle::StepPlan(std::string_view backend)>& make,
+                                       const IsMeasured& is_measured);
 
 }  // namespace dooly::sim

@@ -63,6 +63,7 @@ class CompiledPlan {
   const std::vector<OperatorAnswer>& operators() const { return answers_; }
   const CudaGraphs& graphs() const { return graphs_; }
   const LayerCounts& layers() const { return layers_; }
+  const std::string& backend() const { return backend_; }  ///< of attention, as the plan has it
 
  private:
   /// What a number of tokens, or of sequences that sample, takes; seconds.
@@ -134,6 +135,7 @@ class CompiledPlan {
   std::vector<Row> token_table_, logits_table_, decode_table_;  // by tokens, sequences that sample, decodes
   std::vector<OperatorAnswer> answers_;
   LayerCounts layers_;
+  std::string backend_;
   mutable std::vector<DecodeShares> shares_;  // a memo by decodes, of two intervals each: the same for the same batch
 };
 

@@ -12,4 +12,7 @@ namespace dooly::schedulers {
 /// cannot be written.
 std::vector<std::filesystem::path> write_policy_template(std::string_view name, const std::filesystem::path& directory);
 
+/// The same with one router.
+std::vector<std::filesystem::path> write_router_template(std::string_view name, const std::filesystem::path& directory);
+
 }  // namespace dooly::schedulers

@@ -1,4 +1,4 @@
-#include "schedulers/policy_template.hpp"
+#include "schedulers/plugin_template.hpp"
 
 #include "schedulers/component_error.hpp"
 
@@ -39,6 +39,29 @@ TEST(WritePolicyTemplate, EveryPlaceHolderIsFilled) {
   EXPECT_NE(text_of(directory / "policy.hpp").find("class MyPolicyPolicy final"), std::string::npos);
   EXPECT_NE(text_of(directory / "plugin.cpp").find(".name = \"my-policy\""), std::string::npos);
   EXPECT_NE(text_of(directory / "CMakeLists.txt").find("project(my_policy "), std::string::npos);
+}
+
+TEST(WriteRouterTemplate, EveryPlaceHolderIsFilled) {
+  const fs::path directory = fresh("my-router");
+  const auto files = write_router_template("my_2nd-one", directory);
+  EXPECT_EQ(files.size(), 6U);
+  for (const fs::path& file : files) {
+    const std::string text = text_of(file);
+    EXPECT_FALSE(text.empty()) << file;
+    EXPECT_EQ(text.find("{{name}}"), std::string::npos) << file;
+    EXPECT_EQ(text.find("{{Class}}"), std::string::npos) << file;
+    EXPECT_EQ(text.find("{{identifier}}"), std::string::npos) << file;
+  }
+  EXPECT_NE(text_of(directory / "router.hpp").find("class My2ndOneRouter final"), std::string::npos);
+  EXPECT_NE(text_of(directory / "plugin.cpp").find(".name = \"my_2nd-one\""), std::string::npos);
+}
+
+TEST(WriteRouterTemplate, NamesOfBuiltInRoutersAreTaken) {
+  const fs::path directory = fresh("router-names");
+  for (const char* name : {"round_robin", "prefix_aware", "Mine", ""})
+    EXPECT_THROW(write_router_template(name, directory), ComponentError) << name;
+  EXPECT_FALSE(fs::exists(directory));
+  EXPECT_EQ(write_router_template("static", directory).size(), 6U);  // a policy is called so, no router
 }
 
 TEST(WritePolicyTemplate, AnExistingFolderOrFileIsLeftAlone) {

@@ -1,4 +1,4 @@
-#include "schedulers/policy_template.hpp"
+#include "schedulers/plugin_template.hpp"
 
 #include "files/errors.hpp"
 #include "files/whole_file.hpp"
@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstddef>
+#include <span>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -19,21 +20,23 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void check_name(std::string_view name) {
+/// `kind`: policy or router; `builtin`: the entries that have their names already.
+template <class Entries>
+void check_name(std::string_view name, const std::string& kind, const Entries& builtin) {
   const auto is_lower = [](char c) { return c >= 'a' && c <= 'z'; };
   const auto is_legal = [&](char c) { return is_lower(c) || (c >= '0' && c <= '9') || c == '-' || c == '_'; };
   if (name.empty() || name.size() > 64 || !is_lower(name.front()) || !std::all_of(name.begin(), name.end(), is_legal)) {
     throw ComponentError(
-        "policy name: must be a lower-case letter, then up to 63 lower-case letters, digits, '-' or '_', got '" +
+        kind + " name: must be a lower-case letter, then up to 63 lower-case letters, digits, '-' or '_', got '" +
         std::string(name) + "'");
   }
-  for (const sdk::PolicyEntry& entry : builtin_policies()) {
-    if (name == entry.name) throw ComponentError("policy name: '" + std::string(name) + "' is a built-in policy");
+  for (const auto& entry : builtin) {
+    if (name == entry.name) throw ComponentError(kind + " name: '" + std::string(name) + "' is a built-in " + kind);
   }
 }
 
-/// "my-policy2" -> "MyPolicy2".
-std::string class_name(std::string_view name) {
+/// "my-policy2" -> "MyPolicy2", with "Policy" or "Router" behind.
+std::string class_name(std::string_view name, std::string_view kind) {
   std::string text;
   bool upper = true;
   for (const char c : name) {
@@ -44,7 +47,7 @@ std::string class_name(std::string_view name) {
       upper = false;
     }
   }
-  return text + "Policy";
+  return text.append(kind);
 }
 
 /// "my-policy2" -> "my_policy2".
@@ -54,9 +57,9 @@ std::string identifier(std::string_view name) {
   return text;
 }
 
-std::string filled(std::string_view text, std::string_view name) {
+std::string filled(std::string_view text, std::string_view name, std::string_view kind) {
   const std::pair<std::string_view, std::string> values[] = {
-      {"{{name}}", std::string(name)}, {"{{Class}}", class_name(name)}, {"{{identifier}}", identifier(name)}};
+      {"{{name}}", std::string(name)}, {"{{Class}}", class_name(name, kind)}, {"{{identifier}}", identifier(name)}};
   std::string result(text);
   for (const auto& [mark, value] : values) {
     for (std::size_t at = result.find(mark); at != std::string::npos; at = result.find(mark, at + value.size())) {
@@ -66,10 +69,9 @@ std::string filled(std::string_view text, std::string_view name) {
   return result;
 }
 
-}  // namespace
-
-std::vector<fs::path> write_policy_template(std::string_view name, const fs::path& directory) {
-  check_name(name);
+/// `kind`: what a class is called behind its name.
+std::vector<fs::path> write_files(std::span<const TemplateFile> templates, std::string_view name, std::string_view kind,
+                                  const fs::path& directory) {
   std::error_code error;
   if (fs::exists(fs::symlink_status(directory, error))) {
     throw ComponentError(directory.string() + ": exists already; nothing was written");
@@ -80,15 +82,27 @@ std::vector<fs::path> write_policy_template(std::string_view name, const fs::pat
   }
   std::vector<fs::path> written;
   try {
-    for (const TemplateFile& file : policy_template_files()) {
+    for (const TemplateFile& file : templates) {
       written.push_back(directory / file.path);
-      files::write_whole_file(written.back(), filled(file.text, name));
+      files::write_whole_file(written.back(), filled(file.text, name, kind));
     }
   } catch (const files::WriteFailed&) {
     fs::remove_all(directory, error);  // half a plug-in is none, and the next attempt needs the name
     throw;
   }
   return written;
+}
+
+}  // namespace
+
+std::vector<fs::path> write_policy_template(std::string_view name, const fs::path& directory) {
+  check_name(name, "policy", builtin_policies());
+  return write_files(policy_template_files(), name, "Policy", directory);
+}
+
+std::vector<fs::path> write_router_template(std::string_view name, const fs::path& directory) {
+  check_name(name, "router", builtin_routers());
+  return write_files(router_template_files(), name, "Router", directory);
 }
 
 }  // namespace dooly::schedulers
