@@ -142,7 +142,6 @@ ExitCode measure(const ModelArguments& arguments, const Devices& devices, Termin
   WorkerMeasurer worker(factory, worker_settings);
   const oracle::Environment environment = worker.environment();  // the child starts before any file is open
   const std::unique_ptr<OpenArchive> archive = arguments.store ? open_store(target) : open_portable(target);
-  archive->environment(environment);
   terminal.note("measuring on " + environment.gpu + " into " + archive->where());
 
   SweepProgressLine progress(terminal);

@@ -36,6 +36,13 @@ std::string saved_text(const SweepReport& report) {
       percent(1 - report.paid_s() / dense));
 }
 
+std::string findings_text(const SweepReport& report) {
+  std::string text;
+  for (const OperationReport& each : report.operations)
+    if (!each.finding.empty()) text += fmt::format("  {}: {}\n", short_title(each.operation.key), each.finding);
+  return text.empty() ? text : "Kernels that are not of the family that their key names:\n" + text;
+}
+
 std::string kept_text(SweepReport::End end) {
   switch (end) {
     case SweepReport::End::kDone: return "";
@@ -91,6 +98,7 @@ std::string sweep_text(const SweepReport& report, const SweepLimits& limits, boo
       report.points, report.spent_s, report.failed, limits.max_batched_tokens, limits.max_sequences,
       limits.max_context);
   if (!is_dense) text += saved_text(report);
+  text += findings_text(report);
   return text + kept_text(report.end);
 }
 

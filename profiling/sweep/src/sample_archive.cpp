@@ -6,7 +6,8 @@ namespace dooly::profiling {
 
 void MemoryArchive::sample(const oracle::OperatorKey& key, const oracle::Sample& sample) {
   const oracle::Signature signature = oracle::signature_of(key);
-  oracle::SampleSet& set = sets_.try_emplace(signature, oracle::SampleSet{key, signature, {}}).first->second;
+  auto& here = sets_[oracle::environment_id(environment_)];
+  oracle::SampleSet& set = here.try_emplace(signature, oracle::SampleSet{key, signature, {}}).first->second;
   const auto same = std::find_if(set.samples.begin(), set.samples.end(), [&](const oracle::Sample& old) {
     return old.point == sample.point && old.regime == sample.regime;
   });
@@ -19,7 +20,8 @@ void MemoryArchive::sample(const oracle::OperatorKey& key, const oracle::Sample&
 
 std::vector<oracle::SampleSet> MemoryArchive::measured() const {
   std::vector<oracle::SampleSet> out;
-  for (const auto& [signature, set] : sets_) out.push_back(set);
+  if (const auto here = sets_.find(oracle::environment_id(environment_)); here != sets_.end())
+    for (const auto& [signature, set] : here->second) out.push_back(set);
   return out;
 }
 

@@ -26,12 +26,12 @@ class MemoryArchive final : public SampleArchive {
   std::vector<oracle::SampleSet> measured() const override;
   void note(const std::string& json) override { notes_.push_back(json); }
 
-  const oracle::Environment& environment() const { return environment_; }
+  const oracle::Environment& environment() const { return environment_; }  ///< that was set last
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:
   oracle::Environment environment_;
-  std::map<oracle::Signature, oracle::SampleSet> sets_;
+  std::map<std::string, std::map<oracle::Signature, oracle::SampleSet>> sets_;  // by environment
   std::vector<std::string> notes_;
 };
 
