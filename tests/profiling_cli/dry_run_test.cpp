@@ -67,6 +67,8 @@ TEST_F(NamedStore, IsReadByADryRunAndNotFilled) {
   const ProcessResult fresh = run(words);
   EXPECT_EQ(fresh.code, 0) << fresh.err;
   EXPECT_NE(named.out, fresh.out) << "the one has a signature, the other none";
+  EXPECT_NE(named.out.find("linear cublas     1           1       323         99.7 %"), std::string::npos) << named.out;
+  EXPECT_EQ(fresh.out.find("dense grid"), std::string::npos) << fresh.out;
   words[3] = scratch_.name("named-1.jsonl.zst");
   EXPECT_EQ(run(words).out, named.out);
 

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <set>
 
 namespace dooly::profiling {
 namespace {
@@ -92,20 +93,26 @@ std::filesystem::path target_of(const ModelArguments& arguments) {
   return arguments.store ? store_to_fill(*arguments.store) : portable_name("--out", *arguments.out);
 }
 
-std::set<oracle::Signature> measured_so_far(const ModelArguments& arguments) {
+MeasuredPoints measured_so_far(const ModelArguments& arguments) {
   if (arguments.store && arguments.out) throw UsageError(kOneOfTwo);
   if (arguments.store) return measured_in_store(*arguments.store);
-  return arguments.out ? measured_in_file(portable_name("--out", *arguments.out)) : std::set<oracle::Signature>{};
+  return arguments.out ? measured_in_file(portable_name("--out", *arguments.out)) : MeasuredPoints{};
 }
+
+/// All operations of the demands, each once, in order of first need; what is measured is looked up by the sweep.
+std::vector<Operation> operations_of(const Demands& demands) { return reuse_table(demands.all, {}).missing; }
 
 ExitCode dry_run(const ModelArguments& arguments, Terminal& terminal) {
   const std::string device = arguments.device.value_or("cuda");
-  settings_of(arguments, device);  // refuses what the real run would
+  const SweepSettings settings = settings_of(arguments, device);  // refuses what the real run would
   if (arguments.kernels) kernel_folder(*arguments.kernels, device);
   worker_settings_of(arguments);
-  const std::set<oracle::Signature> measured = measured_so_far(arguments);
+  const MeasuredPoints points = measured_so_far(arguments);
+  std::set<oracle::Signature> measured;
+  for (const auto& each : points) measured.insert(each.first);
   const Demands demands = planned(arguments, terminal);
   terminal.print(reuse_text(reuse_table(demands.all, measured)));
+  terminal.print(points_text(operations_of(demands), points, settings.refine.limits));
   return ExitCode::kDone;
 }
 
@@ -123,9 +130,6 @@ MeasurerFactory factory_of(const ModelArguments& arguments, const Devices& devic
   }
   return found->second({kernels_of(arguments.kernels, device, request.backends), request.backends.front()});
 }
-
-/// All operations of the demands, each once, in order of first need; what is measured is looked up by the sweep.
-std::vector<Operation> operations_of(const Demands& demands) { return reuse_table(demands.all, {}).missing; }
 
 ExitCode measure(const ModelArguments& arguments, const Devices& devices, Terminal& terminal) {
   const std::filesystem::path target = target_of(arguments);

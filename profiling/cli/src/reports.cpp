@@ -2,10 +2,13 @@
 
 #include "text.hpp"
 
+#include "profiling_sweep/dense_grid.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 
 namespace dooly::profiling {
 namespace {
@@ -80,6 +83,33 @@ std::string reuse_text(const ReuseTable& table) {
          fmt::format(
              "\n{} signatures, {} of them unique: {} reused. {} unique ones are measured already, {} are to be.\n",
              table.signatures, table.unique, percent(table.reused()), table.measured, table.missing.size());
+}
+
+std::string points_text(const std::vector<Operation>& operations, const MeasuredPoints& points,
+                        const SweepLimits& limits) {
+  struct Sum {
+    std::size_t signatures = 0, points = 0, dense = 0;
+    void add(std::size_t own, std::size_t grid) { ++signatures, points += own, dense += grid; }
+    std::vector<std::string> row(const std::string& name) const {
+      const auto share = static_cast<double>(points) / static_cast<double>(dense);
+      return {name, cli::with_commas(signatures), cli::with_commas(points), cli::with_commas(dense),
+              percent(1 - share)};
+    }
+  };
+  std::map<std::string, Sum> kinds;
+  Sum all;
+  for (const Operation& operation : operations) {
+    const auto found = points.find(operation.signature);
+    if (found == points.end()) continue;
+    const std::size_t dense = dense_grid(operation, limits).size();
+    kinds[operation.key.kind + " " + operation.key.family].add(found->second, dense);
+    all.add(found->second, dense);
+  }
+  if (all.dense == 0) return "";
+  Rows rows{{"measured already", "signatures", "points", "dense grid", "fewer"}};
+  for (const auto& [kind, sum] : kinds) rows.push_back(sum.row(kind));
+  rows.push_back(all.row("all"));
+  return "\n" + cli::table(rows);
 }
 
 std::string sweep_text(const SweepReport& report, const SweepLimits& limits, bool is_dense) {

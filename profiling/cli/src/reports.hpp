@@ -1,9 +1,11 @@
 #pragma once
 
 #include "demands.hpp"
+#include "store_names.hpp"
 #include "profiling_sweep/sweep.hpp"
 
 #include <string>
+#include <vector>
 
 namespace dooly::profiling {
 
@@ -14,6 +16,10 @@ std::string clock_text(double seconds);
 
 /// Per model, back end and degree: signatures, how many are new, shared or there; sums.
 std::string reuse_text(const ReuseTable& table);
+
+/// Of the operations that have points, by kind: how many, and how many the dense grid would have. Empty if none has.
+std::string points_text(const std::vector<Operation>& operations, const MeasuredPoints& points,
+                        const SweepLimits& limits);
 
 /// Per signature: points, left-out error, device seconds; then sums and what the dense grid would have cost.
 std::string sweep_text(const SweepReport& report, const SweepLimits& limits, bool is_dense);
