@@ -25,7 +25,7 @@ INSTANTIATE_TEST_SUITE_P(Options, DryRunRefuses,
                          testing::Values(std::pair("--target", "nan"), std::pair("--target", "0"),
                                          std::pair("--budget", "-1s"), std::pair("--budget", "5"),
                                          std::pair("--max-points", "0"), std::pair("--max-num-seqs", "99999999999"),
-                                         std::pair("--point-timeout", "0s")));
+                                         std::pair("--point-timeout", "0s"), std::pair("--held-out", "0")));
 
 /// A slip in one of several names is no model that cannot be run.
 TEST(DryRun, RefusesANameThatNobodyKnows) {

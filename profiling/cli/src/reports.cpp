@@ -132,6 +132,14 @@ std::string sweep_text(const SweepReport& report, const SweepLimits& limits, boo
   return text + kept_text(report.end);
 }
 
+std::string held_out_text(const HeldOutReport& report, const std::string& store, const std::string& file) {
+  return fmt::format(
+             "{} held-out points measured in {:.1f} s of device time, {} failed; {} signatures have some in {}.\n"
+             "Errors of the fit there: dooly profile score {} {}\n",
+             report.points, report.spent_s, report.failed, report.signatures, file, store, file) +
+         kept_text(report.end);
+}
+
 std::string progress_text(const SweepProgress& progress, bool with_bar) {
   constexpr std::size_t kCells = 16;
   std::string text;

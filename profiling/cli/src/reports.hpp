@@ -1,8 +1,9 @@
 #pragma once
 
 #include "demands.hpp"
-#include "store_names.hpp"
+#include "profiling_sweep/held_out.hpp"
 #include "profiling_sweep/sweep.hpp"
+#include "store_names.hpp"
 
 #include <string>
 #include <vector>
@@ -23,6 +24,9 @@ std::string points_text(const std::vector<Operation>& operations, const Measured
 
 /// Per signature: points, left-out error, device seconds; then sums and what the dense grid would have cost.
 std::string sweep_text(const SweepReport& report, const SweepLimits& limits, bool is_dense);
+
+/// What was measured apart, and the command that scores it.
+std::string held_out_text(const HeldOutReport& report, const std::string& store, const std::string& file);
 
 /// "[====    ] 12 of 61 signatures, 345 points, 0:23 measured, 3:20 left, linear 4096x6144".
 std::string progress_text(const SweepProgress& progress, bool with_bar);

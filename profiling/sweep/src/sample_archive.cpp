@@ -1,8 +1,28 @@
 #include "profiling_sweep/sample_archive.hpp"
 
+#include "oracle/kernel_families.hpp"
+
 #include <algorithm>
+#include <utility>
 
 namespace dooly::profiling {
+
+SamplesBySignature measured_in(SampleArchive& archive, const std::vector<Operation>& operations,
+                               const oracle::Environment& machine) {
+  std::map<std::string, SamplesBySignature> there;  // by environment
+  SamplesBySignature found;
+  for (const Operation& operation : operations) {
+    const oracle::Environment environment = oracle::environment_of(operation.key, machine);
+    const auto [here, is_new] = there.try_emplace(oracle::environment_id(environment));
+    if (is_new) {
+      archive.environment(environment);
+      for (oracle::SampleSet& set : archive.measured()) here->second[set.signature] = std::move(set.samples);
+    }
+    if (const auto samples = here->second.find(operation.signature); samples != here->second.end())
+      found.emplace(operation.signature, samples->second);
+  }
+  return found;
+}
 
 void MemoryArchive::sample(const oracle::OperatorKey& key, const oracle::Sample& sample) {
   const oracle::Signature signature = oracle::signature_of(key);

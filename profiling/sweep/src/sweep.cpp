@@ -125,14 +125,14 @@ Sweep::~Sweep() = default;
 void Sweep::prepare(const std::vector<Operation>& operations) {
   tasks_.clear();
   report_ = {};
-  std::map<std::string, Measured> there;  // by environment
+  SamplesBySignature there = measured_in(archive_, operations, machine_);
   for (const Operation& operation : operations) {
     auto task = std::make_unique<Task>();
     task->operation = operation;
     task->environment = oracle::environment_of(operation.key, machine_);
     task->group = group_of(operation.key);
     task->report.operation = operation;
-    task->samples = measured(*task, there);
+    if (const auto found = there.find(operation.signature); found != there.end()) task->samples = found->second;
     task->report.points_before =
         static_cast<std::size_t>(std::count_if(task->samples.begin(), task->samples.end(), is_usable));
     if (!measurer_.supports(operation.key, task->report.unsupported)) {
@@ -143,21 +143,11 @@ void Sweep::prepare(const std::vector<Operation>& operations) {
   }
 }
 
-/// Where the samples of a task go from here on, and what is there of them.
+/// Where the samples of a task go.
 void Sweep::enter(const Task& task) {
   if (entered_ == task.environment) return;
   archive_.environment(task.environment);
   entered_ = task.environment;
-}
-
-std::vector<oracle::Sample> Sweep::measured(const Task& task, std::map<std::string, Measured>& there) {
-  const auto [found, is_new] = there.try_emplace(oracle::environment_id(task.environment));
-  if (is_new) {
-    enter(task);
-    for (oracle::SampleSet& set : archive_.measured()) found->second[set.signature] = std::move(set.samples);
-  }
-  const auto samples = found->second.find(task.operation.signature);
-  return samples == found->second.end() ? std::vector<oracle::Sample>{} : samples->second;
 }
 
 /// Begins the first of each group; when those are finished, the rest.

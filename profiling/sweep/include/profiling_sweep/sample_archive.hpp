@@ -1,6 +1,7 @@
 #pragma once
 
 #include "oracle/sample_set.hpp"
+#include "profiling_sweep/operation.hpp"
 
 #include <map>
 #include <string>
@@ -17,6 +18,12 @@ class SampleArchive : public oracle::SampleSink {
   /// A line of history: JSON.
   virtual void note(const std::string& json) = 0;
 };
+
+using SamplesBySignature = std::map<oracle::Signature, std::vector<oracle::Sample>>;
+/// What an archive has of these operations, each in the environment that it has on the machine
+/// (oracle::environment_of). Sets the archive's environment.
+SamplesBySignature measured_in(SampleArchive& archive, const std::vector<Operation>& operations,
+                               const oracle::Environment& machine);
 
 /// In memory, for tests and dry runs.
 class MemoryArchive final : public SampleArchive {

@@ -7,7 +7,6 @@
 #include "profiling_sweep/sweep_error.hpp"
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -84,10 +83,8 @@ class Sweep {
 
  private:
   struct Task;
-  using Measured = std::map<oracle::Signature, std::vector<oracle::Sample>>;
   void prepare(const std::vector<Operation>& operations);
   void enter(const Task& task);
-  std::vector<oracle::Sample> measured(const Task& task, std::map<std::string, Measured>& there);
   void activate_next();
   bool run_round(Task& task);
   bool may_go_on();
