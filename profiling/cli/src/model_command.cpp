@@ -229,7 +229,10 @@ cli::Command model_command(const Devices& devices) {
        "the store to fill; it is made if it is not there. With --dry-run also a file or a shipped one's name",
        &arguments->store},
       {"--out", "FILE", "a portable file instead, FILE.jsonl.zst", &arguments->out},
-      {"--target", "SHARE", "mean error of left-out points at which to stop (default 3%)", &arguments->target},
+      {"--target", "SHARE",
+       "error at which an operator is done (default 3%): of attention the mean of left-out points, of others what may "
+       "still change between two points",
+       &arguments->target},
       {"--budget", "TIME", "of the device, then end: 300s, 10m", &arguments->budget},
       {"--max-points", "N", "then end", &arguments->max_points},
       {"--grid",

@@ -17,6 +17,11 @@ using Rows = std::vector<std::vector<std::string>>;
 
 std::string percent(double share, int digits = 1) { return fmt::format("{:.{}f} %", 100 * share, digits); }
 
+const std::string kLeftOut =
+    "The left-out error is the mean over the points, which are where a curve bends; when an operator by rows is done "
+    "is "
+    "judged by what may still change between two of them.\n";
+
 std::string end_text(const OperationReport& report) {
   if (!report.unsupported.empty()) return report.unsupported;
   if (!report.is_done) return "not finished";
@@ -127,7 +132,7 @@ std::string sweep_text(const SweepReport& report, const SweepLimits& limits, boo
       "of context.\n",
       report.points, report.spent_s, report.failed, limits.max_batched_tokens, limits.max_sequences,
       limits.max_context);
-  if (!is_dense) text += saved_text(report);
+  if (!is_dense) text += kLeftOut + saved_text(report);
   text += findings_text(report);
   return text + kept_text(report.end);
 }

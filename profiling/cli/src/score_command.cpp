@@ -16,6 +16,7 @@
 #include <cmath>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <variant>
 
 namespace dooly::profiling {
@@ -114,8 +115,10 @@ Errors errors_of(const Measured& fitted, const Measured& held_out, std::size_t& 
 
 std::vector<std::string> row_of(const std::string& name, std::vector<double> errors) {
   std::sort(errors.begin(), errors.end());
-  const auto share = [&](double of) { return fmt::format("{:.1f} %", 100 * percentile(errors, of)); };
-  return {name, std::to_string(errors.size()), share(0.5), share(0.9), share(1)};
+  const auto percent = [](double share) { return fmt::format("{:.1f} %", 100 * share); };
+  const double mean = std::accumulate(errors.begin(), errors.end(), 0.0) / static_cast<double>(errors.size());
+  return {name,          std::to_string(errors.size()),    percent(percentile(errors, 0.5)),
+          percent(mean), percent(percentile(errors, 0.9)), percent(errors.back())};
 }
 
 ExitCode score(const std::string& fitted_path, const std::string& held_out_path, Terminal& terminal) {
@@ -125,7 +128,7 @@ ExitCode score(const std::string& fitted_path, const std::string& held_out_path,
   std::size_t unknown = 0, known_points = 0;
   const Errors errors = errors_of(fitted, held_out, unknown, known_points);
   if (errors.empty()) throw UsageError(held_out_path + ": holds no point of an operator that " + fitted_path + " has");
-  std::vector<std::vector<std::string>> rows = {{"held-out points of", "points", "median", "p90", "largest"}};
+  std::vector<std::vector<std::string>> rows = {{"held-out points of", "points", "median", "mean", "p90", "largest"}};
   std::vector<double> all;
   for (const auto& [name, each] : errors) {
     rows.push_back(row_of(name, each));
