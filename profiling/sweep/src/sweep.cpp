@@ -125,7 +125,8 @@ Sweep::~Sweep() = default;
 void Sweep::prepare(const std::vector<Operation>& operations) {
   tasks_.clear();
   report_ = {};
-  SamplesBySignature there = measured_in(archive_, operations, machine_);
+  const SamplesBySignature there = measured_in(archive_, operations, machine_);
+  entered_.reset();
   for (const Operation& operation : operations) {
     auto task = std::make_unique<Task>();
     task->operation = operation;
