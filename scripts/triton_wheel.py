@@ -2,10 +2,12 @@
 triton-attention share, and triton-norms in part. Kernel source stays in the wheel."""
 
 import ast
+import email
 import importlib.util
 import sys
 import tempfile
 import zipfile
+from importlib import metadata
 from pathlib import Path
 
 
@@ -62,3 +64,13 @@ def compile_kernel(kernel, types, constants, is_aligned, capability, options):
 
 def open_wheel(path):
     return zipfile.ZipFile(path)
+
+
+def versions(wheel=None):
+    """What the tables of compiled kernels name, so that it gets into the environment of what is measured with them: the
+    Triton that compiles and the vLLM whose text it compiles."""
+    found = {"triton": metadata.version("triton")}
+    if wheel is not None:
+        names = [name for name in wheel.namelist() if name.endswith(".dist-info/METADATA")]
+        found["vllm"] = email.message_from_bytes(wheel.read(names[0]))["Version"]
+    return found

@@ -36,6 +36,7 @@ FitCounts store_fits(store::SignatureStore& store) {
       const std::vector<oracle::Sample> samples = store.samples(id, signature);
       const auto kept = store.fit(id, signature);
       const SeriesFit fit = fit_in(&store, id, keys.at(signature), samples, environment.gpu);
+      if (fit.fit.fold_error > 0) counts.errors.push_back(fit.fit.fold_error);
       if (!fit.trouble.empty()) {
         ++counts.none;
       } else if (kept == fit.fit) {

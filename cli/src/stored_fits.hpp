@@ -23,6 +23,7 @@ SeriesFit fit_in(const store::SignatureStore* store, const std::string& environm
 
 struct FitCounts {
   std::uint64_t made = 0, kept = 0, none = 0;  ///< computed now, up to date already, of kinds or GPUs nobody can fit
+  std::vector<double> errors;  ///< of each that has enough points to state one, in order of the store
 };
 /// Brings the fits of all series of a store up to date.
 FitCounts store_fits(store::SignatureStore& store);

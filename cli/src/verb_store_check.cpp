@@ -4,6 +4,7 @@
 #include "verb_store.hpp"
 
 #include "oracle_store/compare.hpp"
+#include "oracle_store/kernel_remarks.hpp"
 #include "oracle_store/portable_file.hpp"
 #include "oracle_store/signature_store.hpp"
 
@@ -42,7 +43,9 @@ Findings findings_of(const std::filesystem::path& path) {
   }
   try {
     store::PortableReader reader(path);
-    for (store::Record record; reader.next(record);) continue;
+    store::KernelRemarks remarks;
+    for (store::Record record; reader.next(record);) remarks.take(record);
+    for (auto& [series, what] : remarks.all()) found.remarks.push_back({"sample", series, what});
   } catch (const store::StoreDamaged& error) {
     found.damages.push_back({"file", path.string(), error.what()});
   }
@@ -68,8 +71,8 @@ ExitCode verify(const std::vector<std::string>& names, bool all_remarks, Termina
     if (all_remarks) print_some(path, remarks, remarks.size(), terminal);
     std::string verdict = damages.empty() ? "sound" : "DAMAGED in " + with_commas(damages.size()) + " places";
     if (!remarks.empty())
-      verdict += "; " + with_commas(remarks.size()) + " operators ran more than one kernel family" +
-                 (all_remarks ? "" : " (--remarks lists them)");
+      verdict +=
+          "; " + with_commas(remarks.size()) + " remarks on kernels" + (all_remarks ? "" : " (--remarks lists them)");
     terminal.print(path + ": " + verdict + "\n");
     if (!damages.empty()) code = ExitCode::kJudgedBad;
   }
@@ -106,7 +109,9 @@ Command store_verify_command() {
       "writer\n"
       "closed. Exit status 4 if something is wrong.\n";
   command.arguments = {{"STORE", "directories, portable files, names of shipped ones", &arguments->paths}};
-  command.options = {{"--remarks", "", "also list operators that ran different kernel families", &arguments->remarks}};
+  command.options = {{"--remarks", "",
+                      "also list operators whose kernels were of several families, or of another than their key names",
+                      &arguments->remarks}};
   command.examples = {"dooly store verify h200 h200.jsonl.zst"};
   command.action = [arguments](Terminal& terminal) { return verify(arguments->paths, arguments->remarks, terminal); };
   return command;

@@ -1,4 +1,5 @@
 #include "cli_error.hpp"
+#include "named_library.hpp"
 #include "named_stores.hpp"
 #include "record_opener.hpp"
 #include "store_change.hpp"
@@ -26,8 +27,8 @@ std::vector<std::string> import_format_names() {
 struct ImportArguments {
   std::string store;
   std::vector<std::string> inputs;
-  std::optional<std::string> format, prefer, gpu, engine, model, dtype, kv_dtype, backend, topology, driver, cuda, tp,
-      block_size;
+  std::optional<std::string> library, format, prefer, gpu, engine, model, dtype, kv_dtype, backend, topology, driver,
+      cuda, tp, block_size;
 
   import_::ImportOptions options() const {
     return {.gpu = gpu.value_or(""),
@@ -66,13 +67,23 @@ RecordOpener read_profiles(const ImportArguments& arguments, Terminal& terminal)
   return [records, name] { return records->stream(name); };
 }
 
+std::vector<RecordOpener> own_files(const ImportArguments& arguments) {
+  std::vector<RecordOpener> files = openers_of(arguments.inputs);
+  if (!arguments.library) return files;
+  const NamedLibrary library = named_library(*arguments.library, "--library");
+  for (RecordOpener& open : files) open = with_library(open, library);
+  return files;
+}
+
 ExitCode import_into_store(const ImportArguments& arguments, Terminal& terminal) {
   refuse_device(arguments.store);
+  const bool is_own = arguments.format.value_or(kOwnFormat) == kOwnFormat;
+  if (arguments.library && !is_own) throw UsageError("--library: is for dooly files; --engine names that of others");
   StoreChange change{.target = arguments.store, .adds = true};
   change.on_conflict = parse_preference(arguments.prefer, "store");
   change.remedy = "--prefer store or --prefer new decides";
-  if (arguments.format.value_or(kOwnFormat) == kOwnFormat)
-    change.inputs = openers_of(arguments.inputs);
+  if (is_own)
+    change.inputs = own_files(arguments);
   else
     change.inputs.push_back(read_profiles(arguments, terminal));
   return carry_out(change, terminal);
@@ -111,19 +122,22 @@ Command store_import_command() {
   command.arguments = {{"STORE", "a directory, made if absent; or a portable file (.jsonl.zst)", &arguments->store},
                        {"FILE", "what to add", &arguments->inputs}};
   ImportArguments& a = *arguments;
-  command.options = {{"--format", "NAME", "of the files, default dooly", &a.format, import_format_names()},
-                     {"--prefer", "SIDE", "where figures differ keep those of", &a.prefer, {"store", "new"}},
-                     {"--gpu", "NAME", "foreign profiles: the GPU they were measured on", &a.gpu},
-                     {"--engine", "NAME=VERSION", "foreign profiles: engine or kernel library", &a.engine},
-                     {"--model", "MODEL", "foreign profiles: the model they are of", &a.model},
-                     {"--dtype", "DTYPE", "foreign profiles: what they call 16 bit", &a.dtype},
-                     {"--kv-dtype", "DTYPE", "foreign profiles: of the KV cache", &a.kv_dtype},
-                     {"--backend", "NAME", "foreign profiles: family of attention", &a.backend},
-                     {"--topology", "TEXT", "foreign profiles: links of the collectives", &a.topology},
-                     {"--driver", "VERSION", "foreign profiles: GPU driver", &a.driver},
-                     {"--cuda", "VERSION", "foreign profiles: CUDA version", &a.cuda},
-                     {"--tp", "N", "foreign profiles: tensor parallel degree", &a.tp},
-                     {"--block-size", "N", "foreign profiles: of the KV cache", &a.block_size}};
+  command.options = {
+      {"--format", "NAME", "of the files, default dooly", &a.format, import_format_names()},
+      {"--prefer", "SIDE", "where figures differ keep those of", &a.prefer, {"store", "new"}},
+      {"--library", "NAME=VERSION",
+       "dooly files: of the kernel library (flashinfer, triton) that environments do not name yet", &a.library},
+      {"--gpu", "NAME", "foreign profiles: the GPU they were measured on", &a.gpu},
+      {"--engine", "NAME=VERSION", "foreign profiles: engine or kernel library", &a.engine},
+      {"--model", "MODEL", "foreign profiles: the model they are of", &a.model},
+      {"--dtype", "DTYPE", "foreign profiles: what they call 16 bit", &a.dtype},
+      {"--kv-dtype", "DTYPE", "foreign profiles: of the KV cache", &a.kv_dtype},
+      {"--backend", "NAME", "foreign profiles: family of attention", &a.backend},
+      {"--topology", "TEXT", "foreign profiles: links of the collectives", &a.topology},
+      {"--driver", "VERSION", "foreign profiles: GPU driver", &a.driver},
+      {"--cuda", "VERSION", "foreign profiles: CUDA version", &a.cuda},
+      {"--tp", "N", "foreign profiles: tensor parallel degree", &a.tp},
+      {"--block-size", "N", "foreign profiles: of the KV cache", &a.block_size}};
   command.examples = {"dooly store import h200 h200.jsonl.zst",
                       "dooly store import h200 profiles/aiconfigurator/h200_sxm --format aiconfigurator"};
   command.action = [arguments](Terminal& terminal) { return import_into_store(*arguments, terminal); };

@@ -44,7 +44,7 @@ TEST_P(ShippedStores, AreSound) {
   for (const fs::path& file : files) {
     const ProcessResult result = dooly({"store", "verify", file.string()});
     EXPECT_EQ(result.code, 0) << result.out << result.err;
-    EXPECT_EQ(result.out, file.string() + ": sound\n");
+    EXPECT_TRUE(result.out.starts_with(file.string() + ": sound")) << result.out;
   }
 }
 

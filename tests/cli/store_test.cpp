@@ -1,5 +1,6 @@
 #include "dooly_process.hpp"
 
+#include "oracle/operator_keys.hpp"
 #include "oracle_store/portable_file.hpp"
 #include "oracle_store/signature_store.hpp"
 
@@ -104,6 +105,50 @@ TEST_F(StoreVerb, ConflictsAreReportedAndNothingIsWritten) {
   const ProcessResult differ = verb({"diff", file_, merged, "--exit-code"});
   EXPECT_EQ(differ.code, 4);
   EXPECT_NE(differ.out.find("5 records equal, 0 only in " + file_), std::string::npos) << differ.out;
+}
+
+TEST_F(StoreVerb, AKernelLibraryIsNamedWhereEnvironmentsDoNotYet) {
+  const std::string old = scratch_.name("old.jsonl.zst"), named = scratch_.name("named.jsonl.zst");
+  const oracle::OperatorKey attention =
+      oracle::attention_key("bfloat16", "bfloat16", {.heads = 32, .kv_heads = 8, .head_dim = 128}, "triton");
+  oracle::Environment environment;
+  environment.gpu = "H200-SXM";
+  environment.source = "measured";
+  environment.libraries = {{"torch", "2.11.0"}, {"vllm", "0.26.0"}};
+  const auto write_both = [&](const std::string& path, bool is_new) {
+    store::PortableSink sink(path);
+    oracle::Sample sample;
+    sample.median_s = 1e-5;
+    sample.point = {64};
+    sink.environment(environment);
+    sink.sample(linear(1024), sample);
+    sample.point = {0, 0, 0, 1, 15};
+    sample.kernels = {"kernel_unified_attention", "reduce_segments"};
+    if (is_new) sample.kernel_family = "triton";
+    auto with = environment;
+    if (is_new) with.libraries["triton"] = "3.6.0";
+    sink.environment(with);
+    sink.sample(attention, sample);
+    sink.finish();
+  };
+  write_both(old, false);
+  const ProcessResult result = verb({"import", named, old, "--library", "triton=3.6.0"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  const std::string expected = scratch_.name("expected.jsonl.zst");
+  write_both(expected, true);
+  EXPECT_EQ(read_file(named), read_file(expected));
+  EXPECT_EQ(verb({"verify", named}).out, named + ": sound\n");
+
+  for (const auto& [word, why] : {std::pair{"triton", "--library: must be NAME=VERSION, got 'triton'"},
+                                  std::pair{"cuda=13", "--library: unknown kernel library, got 'cuda'"},
+                                  std::pair{"flashinfer=0.6.14", "holds no sample of kernels of flashinfer"}}) {
+    const ProcessResult refused = verb({"import", scratch_.name("no.jsonl.zst"), old, "--library", word});
+    EXPECT_EQ(refused.code, 2) << refused.err;
+    EXPECT_NE(refused.err.find(why), std::string::npos) << refused.err;
+  }
+  EXPECT_NE(verb({"import", scratch_.name("no.jsonl.zst"), named, "--library", "triton=3.7.0"})
+                .err.find("holds no sample of kernels of triton whose environment does not name it"),
+            std::string::npos);
 }
 
 TEST_F(StoreVerb, DamageIsStatusFour) {

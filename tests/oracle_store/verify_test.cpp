@@ -1,5 +1,6 @@
 #include "oracle/model_table.hpp"
 #include "oracle/step_plan.hpp"
+#include "oracle_store/kernel_remarks.hpp"
 #include "oracle_store/signature_store.hpp"
 
 #include "random_store.hpp"
@@ -198,6 +199,23 @@ TEST_F(Verify, RemarksOnASeriesOfTwoKernelFamilies) {
   std::vector<Damage> remarks;
   EXPECT_TRUE(store.verify(&remarks).empty());
   EXPECT_TRUE(mentions(remarks, "sample", "linear 4096x6144", "cublas, cutlass"));
+}
+
+TEST_F(Verify, RemarksOnKernelsThatAreNotOfTheFamilyOfTheirKey) {
+  fill_store(1);
+  SignatureStore store = SignatureStore::open(path_, SignatureStore::Mode::kWrite);
+  oracle::Sample sample = test_sample(64);
+  sample.kernel_family = "torch";
+  store.put(environment_, signature_, sample);
+  std::vector<Damage> remarks;
+  EXPECT_TRUE(store.verify(&remarks).empty());
+  EXPECT_TRUE(mentions(remarks, "sample", "linear 4096x6144", "ran kernels of torch, the key names cublas"));
+
+  KernelRemarks same;  // of its records in a file
+  const auto records = store.records();
+  for (Record record; records->next(record);) same.take(record);
+  ASSERT_EQ(same.all().size(), 1U);
+  EXPECT_EQ(same.all().front(), std::pair(remarks.front().record, remarks.front().what));
 }
 
 TEST_F(Verify, StepsOverDamagedBlocksAndNamesTheRecordsAroundThem) {

@@ -25,7 +25,7 @@ INSTANTIATE_TEST_SUITE_P(Options, DryRunRefuses,
                          testing::Values(std::pair("--target", "nan"), std::pair("--target", "0"),
                                          std::pair("--budget", "-1s"), std::pair("--budget", "5"),
                                          std::pair("--max-points", "0"), std::pair("--max-num-seqs", "99999999999"),
-                                         std::pair("--point-timeout", "0s")));
+                                         std::pair("--point-timeout", "0s"), std::pair("--held-out", "0")));
 
 /// A slip in one of several names is no model that cannot be run.
 TEST(DryRun, RefusesANameThatNobodyKnows) {
@@ -67,6 +67,8 @@ TEST_F(NamedStore, IsReadByADryRunAndNotFilled) {
   const ProcessResult fresh = run(words);
   EXPECT_EQ(fresh.code, 0) << fresh.err;
   EXPECT_NE(named.out, fresh.out) << "the one has a signature, the other none";
+  EXPECT_NE(named.out.find("linear cublas     1           1       323         99.7 %"), std::string::npos) << named.out;
+  EXPECT_EQ(fresh.out.find("dense grid"), std::string::npos) << fresh.out;
   words[3] = scratch_.name("named-1.jsonl.zst");
   EXPECT_EQ(run(words).out, named.out);
 

@@ -78,6 +78,26 @@ TEST(Profile, MeasuresAndASecondRunHasNothingToDo) {
   EXPECT_NE(dry.out.find(", 0 are to be"), std::string::npos) << dry.out;
 }
 
+TEST(Profile, HeldOutPointsAreMeasuredApartAndScored) {
+  const Scratch scratch;
+  const std::string file = scratch.name("f.jsonl.zst"), apart = scratch.name("held-out-f.jsonl.zst");
+  const std::vector<std::string> words{"model", kLlama, "--device", "fast", "--out", file, "--held-out", "5"};
+  const ProcessResult first = dooly(words);
+  EXPECT_EQ(first.code, 0) << first.err;
+  EXPECT_NE(first.out.find("65 held-out points measured"), std::string::npos) << first.out;
+  EXPECT_NE(first.out.find("dooly profile score " + file + " " + apart), std::string::npos) << first.out;
+  const auto held = samples_of(apart), fitted = samples_of(file);
+  EXPECT_EQ(held.size(), 65u);
+  for (const std::string& each : held) EXPECT_FALSE(fitted.contains(each)) << each;
+  const ProcessResult second = dooly(words);
+  EXPECT_NE(second.out.find("0 held-out points measured"), std::string::npos) << second.out;
+  EXPECT_EQ(samples_of(apart), held);
+  const ProcessResult score = dooly({"score", file, apart});
+  EXPECT_EQ(score.code, 0) << score.err;
+  EXPECT_NE(score.out.find("linear"), std::string::npos) << score.out;
+  EXPECT_EQ(score.err.find("another environment"), std::string::npos) << score.err;
+}
+
 TEST(Profile, KilledItLosesAtMostOnePointAndGoesOn) {
   const Scratch scratch;
   const std::string file = scratch.name("f.jsonl.zst");

@@ -54,5 +54,13 @@ TEST(Kernels, ASweepThatCouldMeasureNothingIsRefused) {
   ::unsetenv("DOOLY_VLLM_KERNELS");
 }
 
+TEST(HeldOutBeside, HasANameThatNobodyTakesForTheStores) {
+  EXPECT_EQ(held_out_beside("stores/h200.jsonl.zst"), "stores/held-out-h200.jsonl.zst");
+  EXPECT_EQ(held_out_beside("h200"), "held-out-h200.jsonl.zst");
+  EXPECT_EQ(held_out_beside("a/h200/"), "a/held-out-h200.jsonl.zst");
+  const std::filesystem::path here = std::filesystem::current_path();
+  EXPECT_EQ(held_out_beside("."), here.parent_path() / ("held-out-" + here.filename().string() + ".jsonl.zst"));
+}
+
 }  // namespace
 }  // namespace dooly::profiling

@@ -89,6 +89,48 @@ TEST(Score, TakesStoresByNameAsOne) {
             std::string::npos);
 }
 
+/// Two operators, of which one has kernels of a library whose version its environment names.
+void write_with_experts(const std::string& path, const std::string& triton) {
+  oracle::Environment environment;
+  environment.gpu = "H200-SXM";
+  environment.source = "measured";
+  store::PortableSink sink(path);
+  const auto put = [&](const oracle::OperatorKey& key, oracle::SamplePoint point, double factor) {
+    oracle::Sample sample;
+    sample.point = point;
+    sample.regime = oracle::ClockRegime::kCool;
+    sample.median_s = factor * 1e-6 * double(point[0]);
+    sink.sample(key, sample);
+  };
+  for (std::uint64_t tokens = 64; tokens <= 4096; tokens += 64) {
+    environment.libraries.erase("triton");
+    sink.environment(environment);
+    put(oracle::linear_key({"bfloat16", "bfloat16", "bfloat16"}, 4096, 4096), {tokens}, 1);
+    environment.libraries["triton"] = triton;
+    sink.environment(environment);
+    put(oracle::moe_experts_key("bfloat16", "bfloat16",
+                                {.hidden = 2048, .intermediate = 768, .local_experts = 128, .top_k = 8}),
+        {tokens, 128, 0}, 2);
+  }
+  sink.finish();
+}
+
+TEST(Score, OperatorsOfOneFileMayNameDifferentKernelLibraries) {
+  const Scratch scratch;
+  const std::string fitted = scratch.name("fitted.jsonl.zst"), same = scratch.name("same.jsonl.zst"),
+                    other = scratch.name("other.jsonl.zst"), both = scratch.name("both.jsonl.zst");
+  write_with_experts(fitted, "3.6.0");
+  write(same, line(96, 512));
+  const ProcessResult result = dooly({"score", fitted, same});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(result.err.find("another environment"), std::string::npos) << result.err;
+  write_with_experts(other, "3.7.0");
+  EXPECT_NE(dooly({"score", fitted, other}).err.find("was measured in another environment"), std::string::npos);
+  write_with_experts(both, "3.6.0");
+  write_with_experts(both, "3.7.0");  // adds to it
+  EXPECT_NE(dooly({"score", both, same}).err.find("both.jsonl.zst: holds several environments"), std::string::npos);
+}
+
 TEST(Score, RefusesAFileOfSeveralEnvironments) {
   const Scratch scratch;
   const std::string one = scratch.name("one.jsonl.zst"), two = scratch.name("two.jsonl.zst");

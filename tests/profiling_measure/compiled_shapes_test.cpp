@@ -90,6 +90,37 @@ TEST_F(CompiledShapesTest, NormsThatCannotBeUnderstoodAreNamed) {
   }
 }
 
+TEST_F(CompiledShapesTest, SayByWhichTritonTheyWereCompiled) {
+  EXPECT_EQ(CompiledShapes(folder_ / "elsewhere").triton_version(), "");
+  EXPECT_EQ(CompiledShapes(folder_).triton_version(), "unknown");  // tables from before versions
+  for (const char* table : {"experts/experts.json", "attention/attention.json", "norms/norms.json"})
+    write(table, R"({"triton": "3.6.0", "vllm": "0.26.0", "tables": []})");
+  EXPECT_EQ(CompiledShapes(folder_).triton_version(), "3.6.0");
+  write("_version.py", "__version__ = version = '0.26.0'\n");
+  EXPECT_EQ(CompiledShapes(folder_).triton_version(), "3.6.0");
+}
+
+TEST_F(CompiledShapesTest, OfTwoTritonsOrOfAnotherEngineAreRefused) {
+  const auto refused = [&] {
+    try {
+      const CompiledShapes shapes(folder_);
+    } catch (const ProfilingError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  write("experts/experts.json", R"({"triton": "3.6.0", "vllm": "0.26.0", "tables": []})");
+  write("attention/attention.json", R"({"triton": "3.7.0", "vllm": "0.26.0", "tables": []})");
+  EXPECT_NE(refused().find("attention.json: was compiled by Triton 3.7.0"), std::string::npos) << refused();
+  EXPECT_NE(refused().find("experts.json by 3.6.0"), std::string::npos) << refused();
+  for (const char* table : {"attention/attention.json", "norms/norms.json"})
+    write(table, R"({"triton": "3.6.0", "tables": []})");
+  EXPECT_EQ(refused(), "");
+  write("_version.py", "__version__ = version = '0.27.0'\n");
+  EXPECT_NE(refused().find("was compiled from vLLM 0.26.0, the libraries beside it are of 0.27.0"), std::string::npos)
+      << refused();
+}
+
 /// Kernels that have one shape of experts, norms of heads in one shape and no attention with windows.
 class ChoosyKernels final : public IdleKernels {
  public:

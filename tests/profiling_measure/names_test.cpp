@@ -1,6 +1,5 @@
 #include "profiling_measure/drift_watch.hpp"
 #include "profiling_measure/gpu_name.hpp"
-#include "profiling_measure/kernel_family.hpp"
 #include "profiling_measure/shuffle.hpp"
 
 #include <gtest/gtest.h>
@@ -14,15 +13,6 @@ TEST(GpuName, DriversNamesAreThoseOfTheTable) {
   EXPECT_EQ(table_gpu_name("NVIDIA H200"), "H200-SXM");
   EXPECT_EQ(table_gpu_name("NVIDIA H100 80GB HBM3"), "H100-SXM");
   EXPECT_EQ(table_gpu_name("NVIDIA Something 9"), "NVIDIA Something 9");
-}
-
-TEST(KernelFamily, SymbolsTellTheLibrary) {
-  EXPECT_EQ(kernel_family({"nvjet_tst_128x256_64x4_2x1_v_bz_coopA_TNT"}), "cublas");
-  EXPECT_EQ(kernel_family({"_ZN7cutlass13device_kernelIN5flash20enable_sm90_or_laterINS1_16FlashAttnFwdSm90I"}), "fa3");
-  EXPECT_EQ(kernel_family({"_ZN2at6native18elementwise_kernelI", "_ZN4vllm15rms_norm_kernelI"}), "vllm-c");
-  EXPECT_EQ(kernel_family({"_ZN2at6native18elementwise_kernelI"}), "torch");
-  EXPECT_EQ(kernel_family({"_ZN4vllm3moe27moe_align_block_size_kernelI", "fused_moe_kernel"}), "triton-fused-moe");
-  EXPECT_EQ(kernel_family({}), "");
 }
 
 TEST(DriftWatch, ASlowReferenceIsSuspiciousUntilItRecovers) {

@@ -125,6 +125,27 @@ std::vector<oracle::Sample> at_8192(const MemoryArchive& archive) {
   return samples;
 }
 
+TEST_F(Sweeps, AnotherVersionOfAKernelLibraryIsAnotherEnvironmentForItsOperatorsAlone) {
+  const std::vector<Operation> both{linear(4096, 6144), experts()};
+  device.libraries = {{"torch", "2.11.0"}, {"triton", "3.6.0"}};
+  const SweepReport first = run(both);
+  device.libraries["triton"] = "3.7.0";
+  const SweepReport second = run(both);
+  EXPECT_EQ(second.operations.at(0).points, 0u);  // no kernel of Triton's
+  EXPECT_EQ(second.operations.at(0).points_before, first.operations.at(0).points);
+  EXPECT_GT(second.operations.at(1).points, 0u);
+  EXPECT_EQ(second.operations.at(1).points_before, 0u);
+  device.libraries = {{"flashinfer", "0.6.14"}, {"torch", "2.11.0"}, {"triton", "3.6.0"}};  // of another back end
+  EXPECT_EQ(run(both).points, 0u);
+  EXPECT_EQ(archive.environment().libraries.count("flashinfer"), 0u);
+}
+
+TEST_F(Sweeps, NameKernelsThatAreNotOfTheFamilyOfTheKey) {
+  EXPECT_EQ(run({linear(4096, 4096)}).operations.at(0).finding, "");
+  device.kernel_family = "torch";
+  EXPECT_EQ(run({linear(4096, 6144)}).operations.at(0).finding, "ran kernels of torch, the key names cublas");
+}
+
 TEST_F(Sweeps, RepeatWhatIsFasterThanPhysicsAllows) {
   TooFast once(1);
   Sweep(once, archive, settings).run({linear(4096, 6144)});

@@ -79,6 +79,7 @@ oracle::Environment SyntheticMeasurer::environment() {
   oracle::Environment environment;
   environment.gpu = "H200-SXM";
   environment.source = "synthetic";
+  environment.libraries = libraries;
   return environment;
 }
 
@@ -113,6 +114,7 @@ oracle::Sample SyntheticMeasurer::measure(const oracle::OperatorKey& key, const 
   if (sample.status != oracle::SampleStatus::kOk) return sample;
   const double time = law(key, point, regime) * (1 + noise_ * std::normal_distribution<double>()(random_));
   sample.count = 20;
+  sample.kernel_family = kernel_family;
   sample.median_s = sample.mean_s = sample.min_s = sample.p10_s = sample.p90_s = time;
   sample.std_s = noise_ * time;
   now_ += 60 * time;

@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <random>
+#include <string>
 
 namespace dooly::profiling {
 
@@ -23,6 +25,9 @@ class SyntheticMeasurer : public Measurer {
   static double law(const oracle::OperatorKey& key, const oracle::SamplePoint& point, oracle::ClockRegime regime);
   double now() const { return now_; }
   std::uint64_t measured() const { return measured_; }
+
+  std::map<std::string, std::string> libraries;  ///< of the environment
+  std::string kernel_family;                     ///< of all samples
 
   /// Called before each point: may change the sample's status (then nothing is timed), throw, or end the process.
   std::function<void(const oracle::OperatorKey&, oracle::Sample&)> before;

@@ -82,6 +82,24 @@ INSTANTIATE_TEST_SUITE_P(
       return name;
     });
 
+TEST(FamilyFindings, NameBothFamiliesOnceAndKnowCopiesAreNoKernels) {
+  const ModelFile file{oracle::find_model("meta-llama/Llama-3.1-8B"), {}};
+  const auto kernels = make_torch_kernels();
+  TraceSettings settings;
+  settings.batch = mixed_batch();
+  Trace trace = trace_model(file.config, file.numbers, *kernels, settings);
+  const SignedTrace keys = sign(trace, plan_families(file.config, "fa3", 1));
+  EXPECT_EQ(family_findings(trace, keys), std::vector<std::string>());  // nothing ran
+  for (const SignedOperation& operation : keys.operations) {
+    auto& symbols = trace.operators[operation.operators.back()].kernels;
+    if (operation.key.kind == "linear") symbols = {"copy", "nvjet_sm90_tst_128x64_64x9_2x1_v_bz_TNT"};
+    if (operation.key.kind == "attention") symbols = {"_ZN5flash24flash_fwd_splitkv_kernelI"};
+    if (operation.key.kind == "rope") symbols = {"copy"};
+  }
+  EXPECT_EQ(family_findings(trace, keys),
+            std::vector<std::string>{"attention 32x8x128: ran kernels of fa2, the key names fa3"});
+}
+
 /// tests/keys: the plan and an imported table are held against the same list.
 TEST(ListedKeys, AreThoseOfATracedPass) {
   Counts listed;

@@ -2,13 +2,11 @@
 #include "oracle/canonical_json.hpp"
 #include "oracle/oracle_error.hpp"
 #include "oracle/step_plan.hpp"
+#include "oracle_store/kernel_remarks.hpp"
 #include "oracle_store/signature_store.hpp"
 #include "record_codec.hpp"
 #include "store_fits.hpp"
 #include "store_impl.hpp"
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -175,14 +173,14 @@ class Verification {
   }
 
   void end_series() {
-    if (ran_.size() > 1 && remarks_ != nullptr) {
-      const auto key = keys_.find(series_.substr(32));
-      remarks_->push_back({std::string(family_name(Family::kSample)),
-                           fmt::format("samples of {} ({}) in environment {}", hex_of(series_.substr(32)).substr(0, 12),
-                                       key != keys_.end() ? title(key->second) : "operator not known",
-                                       hex_of(series_.substr(0, 32)).substr(0, 12)),
-                           fmt::format("ran different kernel families: {}", fmt::join(ran_, ", "))});
-    }
+    if (ran_.empty() || remarks_ == nullptr) return ran_.clear();
+    const auto environment = environments_.find(series_.substr(0, 32));
+    const auto key = keys_.find(series_.substr(32));
+    if (environment != environments_.end() && key != keys_.end())
+      for (std::string& remark : kernel_remarks(environment->second, key->second, ran_))
+        remarks_->push_back({std::string(family_name(Family::kSample)),
+                             series_title(oracle::signature_of(key->second), &key->second, hex_of(environment->first)),
+                             std::move(remark)});
     ran_.clear();
   }
 

@@ -9,11 +9,13 @@
 #include "sweep_progress.hpp"
 #include "text.hpp"
 
+#include "profiling_sweep/held_out.hpp"
 #include "profiling_sweep/sweep.hpp"
 
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <set>
 
 namespace dooly::profiling {
 namespace {
@@ -24,7 +26,8 @@ using cli::UsageError;
 
 struct ModelArguments {
   std::vector<std::string> configs;
-  std::optional<std::string> backend, tp, dtype, device, kernels, store, out, target, budget, max_points, grid;
+  std::optional<std::string> backend, tp, dtype, device, kernels, store, out, target, budget, max_points, grid,
+      held_out;
   std::optional<std::string> max_batched_tokens, max_sequences, max_context, max_kv_tokens, point_timeout;
   bool dry_run = false;
 };
@@ -70,6 +73,11 @@ SweepSettings settings_of(const ModelArguments& arguments, const std::string& de
   return settings;
 }
 
+/// Of each signature; 0: none.
+std::size_t held_out_of(const ModelArguments& arguments) {
+  return arguments.held_out ? whole("--held-out", *arguments.held_out, 1, 10000) : 0;
+}
+
 WorkerMeasurer::Settings worker_settings_of(const ModelArguments& arguments) {
   WorkerMeasurer::Settings settings;
   if (arguments.point_timeout) settings.seconds_per_point = duration_s("--point-timeout", *arguments.point_timeout);
@@ -92,20 +100,27 @@ std::filesystem::path target_of(const ModelArguments& arguments) {
   return arguments.store ? store_to_fill(*arguments.store) : portable_name("--out", *arguments.out);
 }
 
-std::set<oracle::Signature> measured_so_far(const ModelArguments& arguments) {
+MeasuredPoints measured_so_far(const ModelArguments& arguments) {
   if (arguments.store && arguments.out) throw UsageError(kOneOfTwo);
   if (arguments.store) return measured_in_store(*arguments.store);
-  return arguments.out ? measured_in_file(portable_name("--out", *arguments.out)) : std::set<oracle::Signature>{};
+  return arguments.out ? measured_in_file(portable_name("--out", *arguments.out)) : MeasuredPoints{};
 }
+
+/// All operations of the demands, each once, in order of first need; what is measured is looked up by the sweep.
+std::vector<Operation> operations_of(const Demands& demands) { return reuse_table(demands.all, {}).missing; }
 
 ExitCode dry_run(const ModelArguments& arguments, Terminal& terminal) {
   const std::string device = arguments.device.value_or("cuda");
-  settings_of(arguments, device);  // refuses what the real run would
+  const SweepSettings settings = settings_of(arguments, device);  // refuses what the real run would
   if (arguments.kernels) kernel_folder(*arguments.kernels, device);
   worker_settings_of(arguments);
-  const std::set<oracle::Signature> measured = measured_so_far(arguments);
+  held_out_of(arguments);
+  const MeasuredPoints points = measured_so_far(arguments);
+  std::set<oracle::Signature> measured;
+  for (const auto& each : points) measured.insert(each.first);
   const Demands demands = planned(arguments, terminal);
   terminal.print(reuse_text(reuse_table(demands.all, measured)));
+  terminal.print(points_text(operations_of(demands), points, settings.refine.limits));
   return ExitCode::kDone;
 }
 
@@ -124,8 +139,27 @@ MeasurerFactory factory_of(const ModelArguments& arguments, const Devices& devic
   return found->second({kernels_of(arguments.kernels, device, request.backends), request.backends.front()});
 }
 
-/// All operations of the demands, each once, in order of first need; what is measured is looked up by the sweep.
-std::vector<Operation> operations_of(const Demands& demands) { return reuse_table(demands.all, {}).missing; }
+struct HeldOutJob {
+  std::size_t count = 0;  ///< points of each signature
+  std::filesystem::path store;
+  SweepSettings settings = {};  ///< of the sweep
+  double spent_s = 0;           ///< by the sweep
+};
+
+/// Points that the fit never sees, into a file of their own.
+ExitCode hold_out(const HeldOutJob& job, Measurer& measurer, const std::vector<Operation>& operations,
+                  const SamplesBySignature& fitted, Terminal& terminal) {
+  const std::filesystem::path file = held_out_beside(job.store);
+  SweepSettings settings = job.settings;
+  if (settings.budget_s > 0) settings.budget_s = std::max(1e-3, settings.budget_s - job.spent_s);
+  const auto archive = open_portable(file);
+  SweepProgressLine progress(terminal);
+  const HeldOutReport report = measure_held_out(measurer, *archive, operations, fitted, job.count, settings, &progress);
+  progress.clear();
+  archive->close();
+  terminal.print(held_out_text(report, job.store.string(), file.string()));
+  return report.end == SweepReport::End::kInterrupted ? ExitCode::kInterrupted : ExitCode::kDone;
+}
 
 ExitCode measure(const ModelArguments& arguments, const Devices& devices, Terminal& terminal) {
   const std::filesystem::path target = target_of(arguments);
@@ -133,6 +167,7 @@ ExitCode measure(const ModelArguments& arguments, const Devices& devices, Termin
   const std::string device = arguments.device.value_or("cuda");
   SweepSettings settings = settings_of(arguments, device);
   WorkerMeasurer::Settings worker_settings = worker_settings_of(arguments);
+  HeldOutJob held_out{held_out_of(arguments), target};
   const MeasurerFactory factory = factory_of(arguments, devices, device, request);
   const Demands demands = planned(arguments, terminal);
 
@@ -142,17 +177,23 @@ ExitCode measure(const ModelArguments& arguments, const Devices& devices, Termin
   WorkerMeasurer worker(factory, worker_settings);
   const oracle::Environment environment = worker.environment();  // the child starts before any file is open
   const std::unique_ptr<OpenArchive> archive = arguments.store ? open_store(target) : open_portable(target);
-  archive->environment(environment);
   terminal.note("measuring on " + environment.gpu + " into " + archive->where());
 
   SweepProgressLine progress(terminal);
-  const SweepReport report = Sweep(worker, *archive, settings, &progress).run(operations_of(demands));
+  const std::vector<Operation> operations = operations_of(demands);
+  const SweepReport report = Sweep(worker, *archive, settings, &progress).run(operations);
   progress.clear();
+  const SamplesBySignature fitted =
+      held_out.count > 0 ? measured_in(*archive, operations, environment) : SamplesBySignature{};
   archive->close();
   if (worker.restarts() > 0)
     terminal.note("the measuring process was started again " + std::to_string(worker.restarts()) + " times");
   terminal.print(sweep_text(report, settings.refine.limits, settings.dense));
-  return report.end == SweepReport::End::kInterrupted ? ExitCode::kInterrupted : ExitCode::kDone;
+  if (report.end == SweepReport::End::kInterrupted) return ExitCode::kInterrupted;
+  if (held_out.count == 0 || report.end != SweepReport::End::kDone) return ExitCode::kDone;
+  held_out.settings = settings;
+  held_out.spent_s = report.spent_s;
+  return hold_out(held_out, worker, operations, fitted, terminal);
 }
 
 ExitCode run(const ModelArguments& arguments, const Devices& devices, Terminal& terminal) {
@@ -188,7 +229,10 @@ cli::Command model_command(const Devices& devices) {
        "the store to fill; it is made if it is not there. With --dry-run also a file or a shipped one's name",
        &arguments->store},
       {"--out", "FILE", "a portable file instead, FILE.jsonl.zst", &arguments->out},
-      {"--target", "SHARE", "mean error of left-out points at which to stop (default 3%)", &arguments->target},
+      {"--target", "SHARE",
+       "error at which an operator is done (default 3%): of attention the mean of left-out points, of others what may "
+       "still change between two points",
+       &arguments->target},
       {"--budget", "TIME", "of the device, then end: 300s, 10m", &arguments->budget},
       {"--max-points", "N", "then end", &arguments->max_points},
       {"--grid",
@@ -196,6 +240,10 @@ cli::Command model_command(const Devices& devices) {
        "adaptive (default), or the dense grid of earlier profilers, for comparison",
        &arguments->grid,
        {"adaptive", "dense"}},
+      {"--held-out", "N",
+       "then measure N random points of each signature apart, into held-out-NAME.jsonl.zst beside the store, for "
+       "dooly profile score",
+       &arguments->held_out},
       {"--max-num-batched-tokens", "N", "tokens of a step (default 8192)", &arguments->max_batched_tokens},
       {"--max-num-seqs", "N", "sequences of a step (default 256)", &arguments->max_sequences},
       {"--max-model-len", "N", "tokens of a sequence (default 32768)", &arguments->max_context},

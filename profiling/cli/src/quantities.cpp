@@ -12,6 +12,8 @@
 namespace dooly::profiling {
 namespace {
 
+constexpr std::string_view kPortable = ".jsonl.zst";
+
 /// The number that `text` begins with; `unit` gets the rest. False: it does not begin with one.
 bool number_of(const std::string& text, double& number, std::string_view& unit) {
   const char* end = text.data() + text.size();
@@ -67,11 +69,19 @@ std::vector<std::string> list_of(std::string_view option, const std::string& tex
 }
 
 std::filesystem::path portable_name(std::string_view option, const std::string& text) {
-  constexpr std::string_view kEnding = ".jsonl.zst";
   const std::string name = std::filesystem::path(text).filename().string();
-  if (!name.ends_with(kEnding) || name.size() == kEnding.size())
-    throw cli::UsageError(fmt::format("{}: must be a file NAME{}, got '{}'", option, kEnding, text));
+  if (!name.ends_with(kPortable) || name.size() == kPortable.size())
+    throw cli::UsageError(fmt::format("{}: must be a file NAME{}, got '{}'", option, kPortable, text));
   return text;
+}
+
+std::filesystem::path held_out_beside(const std::filesystem::path& store) {
+  std::filesystem::path path = store.lexically_normal();
+  if (path == "." || path.filename() == "..") path = std::filesystem::absolute(path).lexically_normal();
+  if (path.filename().empty()) path = path.parent_path();  // "DIR/"
+  std::string name = "held-out-" + path.filename().string();
+  if (!name.ends_with(kPortable)) name += kPortable;
+  return path.parent_path() / name;
 }
 
 std::string kernel_folder(const std::string& text, std::string_view device) {

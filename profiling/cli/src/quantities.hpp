@@ -20,6 +20,9 @@ std::uint64_t whole(std::string_view option, const std::string& text, std::uint6
 std::vector<std::string> list_of(std::string_view option, const std::string& text);
 /// A portable file's name, which ends in .jsonl.zst.
 std::filesystem::path portable_name(std::string_view option, const std::string& text);
+/// Where held-out points of a store or portable file go: beside it, `held-out-NAME.jsonl.zst`. The name begins
+/// otherwise than the store's, so nobody who asks for stores by the beginning of their names gets it.
+std::filesystem::path held_out_beside(const std::filesystem::path& store);
 /// The folder of the engine's kernel libraries: it must be there, and `device` (that of --device) one that runs them.
 std::string kernel_folder(const std::string& text, std::string_view device);
 /// The folder for a sweep of these back ends: as asked, else $DOOLY_VLLM_KERNELS; empty if all of them are `torch`.

@@ -2,10 +2,13 @@
 
 #include "text.hpp"
 
+#include "profiling_sweep/dense_grid.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 
 namespace dooly::profiling {
 namespace {
@@ -13,6 +16,11 @@ namespace {
 using Rows = std::vector<std::vector<std::string>>;
 
 std::string percent(double share, int digits = 1) { return fmt::format("{:.{}f} %", 100 * share, digits); }
+
+const std::string kLeftOut =
+    "The left-out error is the mean over the points, which are where a curve bends; when an operator by rows is done "
+    "is "
+    "judged by what may still change between two of them.\n";
 
 std::string end_text(const OperationReport& report) {
   if (!report.unsupported.empty()) return report.unsupported;
@@ -34,6 +42,13 @@ std::string saved_text(const SweepReport& report) {
       "{} saved.\n",
       report.own_points(), report.paid_s(), cli::with_commas(report.dense_points()), dense,
       percent(1 - report.paid_s() / dense));
+}
+
+std::string findings_text(const SweepReport& report) {
+  std::string text;
+  for (const OperationReport& each : report.operations)
+    if (!each.finding.empty()) text += fmt::format("  {}: {}\n", short_title(each.operation.key), each.finding);
+  return text.empty() ? text : "Kernels that are not of the family that their key names:\n" + text;
 }
 
 std::string kept_text(SweepReport::End end) {
@@ -75,6 +90,33 @@ std::string reuse_text(const ReuseTable& table) {
              table.signatures, table.unique, percent(table.reused()), table.measured, table.missing.size());
 }
 
+std::string points_text(const std::vector<Operation>& operations, const MeasuredPoints& points,
+                        const SweepLimits& limits) {
+  struct Sum {
+    std::size_t signatures = 0, points = 0, dense = 0;
+    void add(std::size_t own, std::size_t grid) { ++signatures, points += own, dense += grid; }
+    std::vector<std::string> row(const std::string& name) const {
+      const auto share = static_cast<double>(points) / static_cast<double>(dense);
+      return {name, cli::with_commas(signatures), cli::with_commas(points), cli::with_commas(dense),
+              percent(1 - share)};
+    }
+  };
+  std::map<std::string, Sum> kinds;
+  Sum all;
+  for (const Operation& operation : operations) {
+    const auto found = points.find(operation.signature);
+    if (found == points.end()) continue;
+    const std::size_t dense = dense_grid(operation, limits).size();
+    kinds[operation.key.kind + " " + operation.key.family].add(found->second, dense);
+    all.add(found->second, dense);
+  }
+  if (all.dense == 0) return "";
+  Rows rows{{"measured already", "signatures", "points", "dense grid", "fewer"}};
+  for (const auto& [kind, sum] : kinds) rows.push_back(sum.row(kind));
+  rows.push_back(all.row("all"));
+  return "\n" + cli::table(rows);
+}
+
 std::string sweep_text(const SweepReport& report, const SweepLimits& limits, bool is_dense) {
   Rows rows{{"signature", "family", "points", "left-out error", "seconds", ""}};
   for (const OperationReport& each : report.operations) {
@@ -90,8 +132,17 @@ std::string sweep_text(const SweepReport& report, const SweepLimits& limits, boo
       "of context.\n",
       report.points, report.spent_s, report.failed, limits.max_batched_tokens, limits.max_sequences,
       limits.max_context);
-  if (!is_dense) text += saved_text(report);
+  if (!is_dense) text += kLeftOut + saved_text(report);
+  text += findings_text(report);
   return text + kept_text(report.end);
+}
+
+std::string held_out_text(const HeldOutReport& report, const std::string& store, const std::string& file) {
+  return fmt::format(
+             "{} held-out points measured in {:.1f} s of device time, {} failed; {} signatures have some in {}.\n"
+             "Errors of the fit there: dooly profile score {} {}\n",
+             report.points, report.spent_s, report.failed, report.signatures, file, store, file) +
+         kept_text(report.end);
 }
 
 std::string progress_text(const SweepProgress& progress, bool with_bar) {

@@ -4,6 +4,7 @@
 #include "named_stores.hpp"
 #include "text.hpp"
 
+#include "oracle/kernel_families.hpp"
 #include "oracle_profiled/fit_figures.hpp"
 #include "oracle_store/record.hpp"
 #include "profiling_measure/statistics.hpp"
@@ -15,6 +16,7 @@
 #include <cmath>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <variant>
 
 namespace dooly::profiling {
@@ -25,15 +27,29 @@ using cli::Terminal;
 using cli::UsageError;
 using oracle::ClockRegime;
 
-/// Usable samples at the cool clock, of one environment; collectives have one of their own.
+/// Usable samples at the cool clock, of one environment: that of each operator names its kernel libraries beside what
+/// all have in common; collectives have one of their own.
 struct Measured {
   std::map<oracle::Signature, oracle::SampleSet> sets;
-  std::map<bool, oracle::Environment> environments;  ///< by whether it is of collectives
+  std::map<bool, oracle::Environment> environments;  ///< what is common, by whether it is of collectives
+  std::map<oracle::Signature, std::string> ids;      ///< of the environment of each operator
 
   void add(const oracle::Environment& environment, const std::string& name) {
-    const auto [there, is_new] = environments.try_emplace(!environment.topology.empty(), environment);
-    if (!is_new && oracle::environment_id(there->second) != oracle::environment_id(environment))
-      throw UsageError(name + ": holds several environments, must be measurements of one");
+    const auto common = oracle::common_environment(environment);
+    const auto [there, is_new] = environments.try_emplace(!environment.topology.empty(), common);
+    if (!is_new && there->second != common) refuse(name);
+  }
+  void add(const store::SampleRecord& record, const std::string& name) {
+    const auto [there, is_new] = ids.try_emplace(record.signature, record.environment_id);
+    if (!is_new && there->second != record.environment_id) refuse(name);
+    const oracle::Sample& taken = record.sample;
+    if (taken.status == oracle::SampleStatus::kOk && taken.regime != ClockRegime::kSustained)
+      sets[record.signature].samples.push_back(taken);
+  }
+
+ private:
+  [[noreturn]] static void refuse(const std::string& name) {
+    throw UsageError(name + ": holds several environments, must be measurements of one");
   }
 };
 
@@ -46,21 +62,18 @@ Measured read(const std::string& name) {
     } else if (const auto* key = std::get_if<store::KeyRecord>(&record)) {
       found.sets[key->signature] = {key->key, key->signature, {}};
     } else if (const auto* sample = std::get_if<store::SampleRecord>(&record)) {
-      const oracle::Sample& taken = sample->sample;
-      if (taken.status == oracle::SampleStatus::kOk && taken.regime != ClockRegime::kSustained)
-        found.sets[sample->signature].samples.push_back(taken);
+      found.add(*sample, name);
     }
   }
   if (found.environments.empty()) throw UsageError(name + ": holds no measurements");
   return found;
 }
 
-/// Of each kind that both have.
+/// Of each operator that both have.
 bool are_of_one_environment(const Measured& left, const Measured& right) {
-  return std::all_of(left.environments.begin(), left.environments.end(), [&](const auto& each) {
-    const auto other = right.environments.find(each.first);
-    return other == right.environments.end() ||
-           oracle::environment_id(each.second) == oracle::environment_id(other->second);
+  return std::all_of(left.ids.begin(), left.ids.end(), [&](const auto& each) {
+    const auto other = right.ids.find(each.first);
+    return other == right.ids.end() || each.second == other->second;
   });
 }
 
@@ -102,8 +115,10 @@ Errors errors_of(const Measured& fitted, const Measured& held_out, std::size_t& 
 
 std::vector<std::string> row_of(const std::string& name, std::vector<double> errors) {
   std::sort(errors.begin(), errors.end());
-  const auto share = [&](double of) { return fmt::format("{:.1f} %", 100 * percentile(errors, of)); };
-  return {name, std::to_string(errors.size()), share(0.5), share(0.9), share(1)};
+  const auto percent = [](double share) { return fmt::format("{:.1f} %", 100 * share); };
+  const double mean = std::accumulate(errors.begin(), errors.end(), 0.0) / static_cast<double>(errors.size());
+  return {name,          std::to_string(errors.size()),    percent(percentile(errors, 0.5)),
+          percent(mean), percent(percentile(errors, 0.9)), percent(errors.back())};
 }
 
 ExitCode score(const std::string& fitted_path, const std::string& held_out_path, Terminal& terminal) {
@@ -113,7 +128,7 @@ ExitCode score(const std::string& fitted_path, const std::string& held_out_path,
   std::size_t unknown = 0, known_points = 0;
   const Errors errors = errors_of(fitted, held_out, unknown, known_points);
   if (errors.empty()) throw UsageError(held_out_path + ": holds no point of an operator that " + fitted_path + " has");
-  std::vector<std::vector<std::string>> rows = {{"held-out points of", "points", "median", "p90", "largest"}};
+  std::vector<std::vector<std::string>> rows = {{"held-out points of", "points", "median", "mean", "p90", "largest"}};
   std::vector<double> all;
   for (const auto& [name, each] : errors) {
     rows.push_back(row_of(name, each));

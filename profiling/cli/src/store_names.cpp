@@ -13,10 +13,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::set<oracle::Signature> measured_in(store::RecordStream& records) {
-  std::set<oracle::Signature> found;
+MeasuredPoints measured_in(store::RecordStream& records) {
+  MeasuredPoints found;
   for (store::Record record; records.next(record);)
-    if (const auto* sample = std::get_if<store::SampleRecord>(&record)) found.insert(sample->signature);
+    if (const auto* sample = std::get_if<store::SampleRecord>(&record))
+      found[sample->signature] += sample->sample.status == oracle::SampleStatus::kOk ? 1 : 0;
   return found;
 }
 
@@ -33,13 +34,13 @@ fs::path store_to_fill(const std::string& name) {
   return name;
 }
 
-std::set<oracle::Signature> measured_in_store(const std::string& name) {
+MeasuredPoints measured_in_store(const std::string& name) {
   if (is_of_readable_ones(name)) return measured_in(*cli::named_records(name, open_records, "--store"));
   return measured_in_file(name);
 }
 
-std::set<oracle::Signature> measured_in_file(const fs::path& file) {
-  return fs::exists(file) ? measured_in(*open_records(file)) : std::set<oracle::Signature>{};
+MeasuredPoints measured_in_file(const fs::path& file) {
+  return fs::exists(file) ? measured_in(*open_records(file)) : MeasuredPoints{};
 }
 
 }  // namespace dooly::profiling

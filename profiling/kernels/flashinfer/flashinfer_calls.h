@@ -46,7 +46,10 @@ typedef struct DoolyFlashInferRun {
 typedef int (*DoolyFlashInferPlan)(DoolyFlashInferPlanning* planning, char* why, int64_t size);
 typedef int (*DoolyFlashInferLaunch)(const DoolyFlashInferRun* run, char* why, int64_t size);
 
-/// Names to look up: dooly_flashinfer_plan_decode and ..._plan_prefill, and for
+/// Of the wheel whose headers were compiled.
+typedef const char* (*DoolyFlashInferVersion)(void);
+
+/// Names to look up: dooly_flashinfer_version, dooly_flashinfer_plan_decode and ..._plan_prefill, and for
 /// each variant dooly_flashinfer_decode_<head_dim>_<0|1> and ..._prefill_<head_dim>_<0|1>, 1: with a soft cap.
 
 #ifdef __cplusplus

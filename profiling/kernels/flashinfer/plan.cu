@@ -48,6 +48,8 @@ int plan_prefill(DoolyFlashInferPlanning& p) {
 
 extern "C" {
 
+DOOLY_FLASHINFER_DOOR const char* dooly_flashinfer_version(void) { return DOOLY_FLASHINFER_VERSION; }
+
 DOOLY_FLASHINFER_DOOR int dooly_flashinfer_plan_decode(DoolyFlashInferPlanning* planning, char* why, int64_t size) {
   return dooly::guarded([&] { return plan_decode(*planning); }, why, size);
 }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <array>
 #include <fstream>
 #include <initializer_list>
 
@@ -12,12 +13,21 @@ namespace dooly::profiling {
 
 namespace {
 
-std::set<std::vector<std::int64_t>> shapes_of(const std::string& path, std::initializer_list<const char*> names) {
+constexpr const char* kUnknown = "unknown";
+
+/// What a table was compiled with; without a path: it is not there.
+struct Compiler {
+  std::string path, triton, vllm;
+};
+
+std::set<std::vector<std::int64_t>> shapes_of(const std::string& path, std::initializer_list<const char*> names,
+                                              Compiler& compiler) {
   std::ifstream file(path);
   if (!file) return {};
   try {
     std::set<std::vector<std::int64_t>> shapes;
     const nlohmann::json root = nlohmann::json::parse(file);
+    compiler = {path, root.value("triton", kUnknown), root.value("vllm", "")};
     for (const nlohmann::json& table : root.at("tables")) {
       std::vector<std::int64_t> shape;
       for (const char* name : names) shape.push_back(table.at(name).get<std::int64_t>());
@@ -29,13 +39,32 @@ std::set<std::vector<std::int64_t>> shapes_of(const std::string& path, std::init
   }
 }
 
+/// Of all tables one version: a sample could not tell by which of several its kernel was compiled.
+std::string triton_of(const std::array<Compiler, 3>& compilers, const std::string& vllm) {
+  const Compiler* first = nullptr;
+  for (const Compiler& each : compilers) {
+    if (each.path.empty()) continue;
+    if (!each.vllm.empty() && vllm != kUnknown && each.vllm != vllm)
+      throw ProfilingError(
+          fmt::format("{}: was compiled from vLLM {}, the libraries beside it are of {}", each.path, each.vllm, vllm));
+    if (first != nullptr && first->triton != each.triton)
+      throw ProfilingError(fmt::format("{}: was compiled by Triton {}, {} by {}: compile both by one", each.path,
+                                       each.triton, first->path, first->triton));
+    first = &each;
+  }
+  return first == nullptr ? std::string() : first->triton;
+}
+
 }  // namespace
 
-CompiledShapes::CompiledShapes(const std::string& folder)
-    : experts_(shapes_of(folder + "/experts/experts.json", {"experts", "width", "hidden", "top_k"})),
-      attention_(shapes_of(folder + "/attention/attention.json",
-                           {"heads", "kv_heads", "head_dim", "window", "has_soft_cap", "block_size"})),
-      norms_(shapes_of(folder + "/norms/norms.json", {"heads", "kv_heads", "head_dim"})) {}
+CompiledShapes::CompiledShapes(const std::string& folder) {
+  std::array<Compiler, 3> compilers;
+  experts_ = shapes_of(folder + "/experts/experts.json", {"experts", "width", "hidden", "top_k"}, compilers[0]);
+  attention_ = shapes_of(folder + "/attention/attention.json",
+                         {"heads", "kv_heads", "head_dim", "window", "has_soft_cap", "block_size"}, compilers[1]);
+  norms_ = shapes_of(folder + "/norms/norms.json", {"heads", "kv_heads", "head_dim"}, compilers[2]);
+  triton_ = triton_of(compilers, vllm_version(folder));
+}
 
 std::string CompiledShapes::refusal(const ExpertShape& shape) const {
   if (experts_.contains({shape.experts, shape.width, shape.hidden, shape.top_k})) return {};

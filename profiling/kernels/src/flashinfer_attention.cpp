@@ -116,6 +116,8 @@ class FlashInferAttention final : public VllmAttention {
     return FlashInferPlan::wrapped(FlashInferPlan(library_, metadata, shape, float_space()));
   }
 
+  std::map<std::string, std::string> libraries() const override { return {{"flashinfer", library_.version()}}; }
+
   bool can_be_captured() const override { return false; }
 
   std::string refusal(const AttentionShape& shape, at::ScalarType type) const override {

@@ -20,6 +20,11 @@ FlashInferLibrary::FlashInferLibrary(const std::string& folder) {
   }
 }
 
+std::string FlashInferLibrary::version() const {
+  const auto function = reinterpret_cast<DoolyFlashInferVersion>(dlsym(library_, "dooly_flashinfer_version"));
+  return function == nullptr ? "unknown" : function();
+}
+
 DoolyFlashInferLaunch FlashInferLibrary::decode(std::int64_t head_dim, bool has_soft_cap) const {
   return variant("decode", head_dim, has_soft_cap);
 }

@@ -13,6 +13,8 @@ class FlashInferLibrary {
   /// Throws ProfilingError naming what is missing.
   explicit FlashInferLibrary(const std::string& folder);
 
+  /// Of the wheel that the kernels were compiled from; "unknown" of a library that does not say.
+  std::string version() const;
   DoolyFlashInferPlan plan_decode() const { return plan_decode_; }
   DoolyFlashInferPlan plan_prefill() const { return plan_prefill_; }
   /// Null: not compiled.

@@ -3,6 +3,7 @@
 #include "profiling_kernels/kernels.hpp"
 #include "vllm_library.hpp"
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -23,6 +24,8 @@ class VllmAttention {
   }
   /// Whether a captured step stays right when lengths change: nothing was worked out on the host.
   virtual bool can_be_captured() const { return true; }
+  /// As Kernels::libraries(), of what it needs beside the wheel.
+  virtual std::map<std::string, std::string> libraries() const { return {}; }
   /// As Kernels::refusal().
   virtual std::string refusal(const AttentionShape& shape, at::ScalarType type) const = 0;
 };

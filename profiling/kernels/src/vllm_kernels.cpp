@@ -86,6 +86,13 @@ class VllmKernels final : public Kernels {
     return std::string(found == families.end() ? std::string_view() : found->second);
   }
 
+  std::map<std::string, std::string> libraries() const override {
+    std::map<std::string, std::string> versions = attention_->libraries();
+    versions["vllm"] = vllm_version(folder_);
+    if (!compiled_.triton_version().empty()) versions["triton"] = compiled_.triton_version();
+    return versions;
+  }
+
   at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const std::optional<at::Tensor>& bias) override {
     return at::linear(x, weight, bias);
   }

@@ -1,10 +1,10 @@
 #include "profiling_measure/local_measurer.hpp"
 
+#include "oracle/kernel_families.hpp"
 #include "profiling_kernels/profiling_error.hpp"
 #include "profiling_measure/device_lost.hpp"
 #include "profiling_measure/drift_watch.hpp"
 #include "profiling_measure/inputs.hpp"
-#include "profiling_measure/kernel_family.hpp"
 #include "profiling_measure/runnable.hpp"
 
 #include <ATen/ops/mm.h>
@@ -92,14 +92,26 @@ class LocalMeasurer final : public Measurer {
     const Timer::Run run = [&runnable](std::size_t copy) { runnable.run(copy); };
     sampler_.sample(run, runnable.copies, sample.regime, sample);
     sample.kernels = timer_->kernels_of(run);
-    sample.kernel_family = kernel_family(sample.kernels);
-    if (!runnable.note.empty()) {
-      sample.note += (sample.note.empty() ? "" : "; ") + runnable.note;
-    }
+    sample.kernel_family = oracle::kernel_family(sample.kernels);
+    add_note(sample, runnable.note);
+    hold_against(key, sample);
     if (!drift_.suspicion().empty()) {
       sample.status = oracle::SampleStatus::kSuspect;
-      sample.note += (sample.note.empty() ? "" : "; ") + drift_.suspicion();
+      add_note(sample, drift_.suspicion());
     }
+  }
+
+  /// Kernels of another implementation than the key's are no measurement of it. What stands in for the engine's
+  /// compiler is allowed, and runnables say so.
+  static void hold_against(const oracle::OperatorKey& key, oracle::Sample& sample) {
+    const oracle::FamilyMatch match = oracle::family_match(key, sample.kernel_family);
+    if (match == oracle::FamilyMatch::kSame || match == oracle::FamilyMatch::kStandIn) return;
+    if (match == oracle::FamilyMatch::kOther) sample.status = oracle::SampleStatus::kSuspect;
+    add_note(sample, oracle::family_finding(key, sample.kernel_family));
+  }
+
+  static void add_note(oracle::Sample& sample, const std::string& note) {
+    if (!note.empty()) sample.note += (sample.note.empty() ? "" : "; ") + note;
   }
 
   void fail(const std::exception& error, oracle::Sample& sample) {
@@ -167,7 +179,7 @@ std::unique_ptr<Measurer> make_measurer(const MeasureSettings& settings) {
     return make_measurer(std::move(timer), make_torch_kernels(), settings, std::move(libraries));
   }
   auto kernels = make_vllm_kernels(settings.kernels, settings.attention);
-  libraries["vllm"] = vllm_version(settings.kernels);
+  libraries.merge(kernels->libraries());
   return make_measurer(std::move(timer), std::move(kernels), settings, std::move(libraries));
 }
 

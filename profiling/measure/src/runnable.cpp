@@ -48,8 +48,8 @@ const Kind* find_kind(std::string_view name) {
   return found == kinds().end() ? nullptr : &*found;
 }
 
-/// Made by the engine's compiler out of plain operations: LibTorch has each of them as one kernel, and of norms of
-/// heads the compiler's own may be there.
+/// Made by the engine's compiler out of plain operations: LibTorch or the engine's libraries have each of them as an
+/// operator, and of norms of heads the compiler's own may be there.
 bool is_compiled(const oracle::OperatorKey& key) { return key.family == "inductor"; }
 
 bool has_plain_types(const oracle::OperatorKey& key, std::string& why) {
@@ -159,7 +159,9 @@ Runnable make_runnable(const oracle::OperatorKey& key, const oracle::SamplePoint
   }
   Runnable runnable = find_kind(key.kind)->make({key, point, kernels, inputs});
   if (is_compiled(key) && runnable.note.empty()) {
-    runnable.note = "LibTorch's operator in place of one that the engine compiles";
+    const bool is_vllms = kernels.family(key.kind) == "vllm-c" && !flag_of(key, "layer_norm");
+    runnable.note = fmt::format("{} operator in place of one that the engine compiles",
+                                is_vllms ? "the engine's own" : "LibTorch's");
   }
   return runnable;
 }

@@ -1,4 +1,5 @@
 // Measures listed points: the sweep's measurer without the sweep.
+#include "oracle/kernel_families.hpp"
 #include "oracle/operator_key.hpp"
 #include "oracle_store/portable_file.hpp"
 #include "profiling_kernels/profiling_error.hpp"
@@ -127,11 +128,11 @@ int measure_all(const Options& options) {
   const auto measurer = profiling::make_measurer(options.settings);
   dooly::store::PortableSink sink(options.out);
   const auto environment = measurer->environment();
-  sink.environment(environment);
   fmt::print("{} points on {}, ready after {:.1f} s\n", points.size(), oracle::canonical_json(environment),
              seconds_since(start));
   bool all = true;
   for (const Point& point : points) {
+    sink.environment(oracle::environment_of(point.key, environment));
     if (sink.has(point.key, point.regime, point.at)) {
       continue;
     }

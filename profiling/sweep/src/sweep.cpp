@@ -1,5 +1,6 @@
 #include "profiling_sweep/sweep.hpp"
 
+#include "oracle/kernel_families.hpp"
 #include "oracle/physical_limit.hpp"
 #include "profiling_sweep/dense_grid.hpp"
 #include "profiling_sweep/signature_fit.hpp"
@@ -80,6 +81,7 @@ bool is_larger(const Operation& operation, const oracle::Sample& small, const or
 
 struct Sweep::Task {
   Operation operation;
+  oracle::Environment environment;
   std::string group;
   std::vector<oracle::Sample> samples;
   std::unique_ptr<Refiner> refiner;  // null: not begun
@@ -114,7 +116,8 @@ Sweep::Sweep(Measurer& measurer, SampleArchive& archive, SweepSettings settings,
       archive_(archive),
       settings_(std::move(settings)),
       observer_(observer),
-      device_(device_of(measurer.environment())) {
+      machine_(measurer.environment()),
+      device_(device_of(machine_)) {
   if (!settings_.now) settings_.now = steady_seconds;
 }
 Sweep::~Sweep() = default;
@@ -122,11 +125,12 @@ Sweep::~Sweep() = default;
 void Sweep::prepare(const std::vector<Operation>& operations) {
   tasks_.clear();
   report_ = {};
-  std::map<oracle::Signature, std::vector<oracle::Sample>> there;
-  for (oracle::SampleSet& set : archive_.measured()) there[set.signature] = std::move(set.samples);
+  const SamplesBySignature there = measured_in(archive_, operations, machine_);
+  entered_.reset();
   for (const Operation& operation : operations) {
     auto task = std::make_unique<Task>();
     task->operation = operation;
+    task->environment = oracle::environment_of(operation.key, machine_);
     task->group = group_of(operation.key);
     task->report.operation = operation;
     if (const auto found = there.find(operation.signature); found != there.end()) task->samples = found->second;
@@ -138,6 +142,13 @@ void Sweep::prepare(const std::vector<Operation>& operations) {
     }
     tasks_.push_back(std::move(task));
   }
+}
+
+/// Where the samples of a task go.
+void Sweep::enter(const Task& task) {
+  if (entered_ == task.environment) return;
+  archive_.environment(task.environment);
+  entered_ = task.environment;
 }
 
 /// Begins the first of each group; when those are finished, the rest.
@@ -201,6 +212,7 @@ oracle::Sample Sweep::checked(Task& task, const Probe& probe) {
 
 void Sweep::measure(Task& task, const Probe& probe) {
   oracle::Sample sample = checked(task, probe);
+  enter(task);
   archive_.sample(task.operation.key, sample);
   if (is_usable(sample)) {
     ++report_.points;
@@ -227,6 +239,7 @@ bool Sweep::repeat_disturbed(Task& task) {
     task.repeated.push_back(probe);
     const oracle::Sample again = checked(task, probe);
     if (!is_usable(again) || again.median_s >= sample.median_s) continue;
+    enter(task);
     archive_.sample(task.operation.key, again);
     sample = again;
   }
@@ -299,9 +312,21 @@ void Sweep::tell(const Task& task) {
   observer_->progress(progress);
 }
 
+namespace {
+
+/// Of the first sample whose kernels are another family's.
+std::string finding_of(const oracle::OperatorKey& key, const std::vector<oracle::Sample>& samples) {
+  for (const oracle::Sample& sample : samples)
+    if (std::string finding = oracle::family_finding(key, sample.kernel_family); !finding.empty()) return finding;
+  return {};
+}
+
+}  // namespace
+
 SweepReport Sweep::report() {
   for (const auto& task : tasks_) {
     OperationReport& each = task->report;
+    each.finding = finding_of(task->operation.key, task->samples);
     const std::vector<oracle::SamplePoint> grid = dense_grid(task->operation, settings_.refine.limits);
     each.dense_points = grid.size();
     if (each.points > 0) {

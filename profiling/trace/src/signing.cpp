@@ -2,9 +2,15 @@
 
 #include "call_reader.hpp"
 
+#include "oracle/kernel_families.hpp"
 #include "oracle/operator_keys.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <sstream>
@@ -344,6 +350,21 @@ SignedTrace sign(const Trace& trace, const FamilyNames& families) {
   if (state.query_norm) result.unsigned_.push_back(state.query_norm->op);
   if (state.selected_rows) result.unsigned_.push_back(*state.selected_rows);
   return result;
+}
+
+std::vector<std::string> family_findings(const Trace& trace, const SignedTrace& keys) {
+  std::vector<std::string> findings;
+  for (const SignedOperation& operation : keys.operations) {
+    std::vector<std::string> symbols;
+    for (const std::size_t op : operation.operators)
+      std::copy_if(trace.operators[op].kernels.begin(), trace.operators[op].kernels.end(), std::back_inserter(symbols),
+                   [](const std::string& name) { return name != "copy" && name != "fill"; });  // are no kernels
+    const std::string what = oracle::family_finding(operation.key, oracle::kernel_family(symbols));
+    if (what.empty()) continue;
+    std::string line = fmt::format("{} {}: {}", operation.key.kind, fmt::join(operation.key.dims, "x"), what);
+    if (std::find(findings.begin(), findings.end(), line) == findings.end()) findings.push_back(std::move(line));
+  }
+  return findings;
 }
 
 }  // namespace dooly::profiling

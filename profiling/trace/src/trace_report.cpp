@@ -127,6 +127,9 @@ class Report {
     for (const auto& [name, trace] : passes) {
       const SignedTrace keys = keys_of(*trace);
       const Resolution resolution = resolve(*trace, keys, replay_runner(*trace));
+      for (std::string& line : family_findings(*trace, keys))
+        if (std::find(report_.families.begin(), report_.families.end(), line) == report_.families.end())
+          report_.families.push_back(std::move(line));
       report_.coverage = std::min(*report_.coverage, resolution.coverage);
       const double total = resolution.total_seconds;
       const double above = total > 0 ? resolution.above_operator_seconds / total : 0;
@@ -140,6 +143,8 @@ class Report {
       if (!trace->outside.empty()) row["outside"] = trace->outside;
       json_["timed"].push_back(std::move(row));
     }
+    for (const std::string& line : report_.families) report_.text += "kernels: " + line + "\n";
+    json_["families"] = report_.families;
     json_["coverage"] = *report_.coverage;
     json_["above_operator"] = report_.above_operator;
   }

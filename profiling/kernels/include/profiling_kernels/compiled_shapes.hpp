@@ -14,7 +14,8 @@ namespace dooly::profiling {
 /// table has no shapes.
 class CompiledShapes {
  public:
-  /// Throws ProfilingError naming the file for a table that cannot be understood.
+  /// Throws ProfilingError naming the file for a table that cannot be understood, or that was compiled by another
+  /// Triton than the others or from another vLLM than that of FOLDER.
   explicit CompiledShapes(const std::string& folder);
 
   /// Why kernels of that shape are not there; empty: they are.
@@ -22,9 +23,13 @@ class CompiledShapes {
   std::string refusal(const AttentionShape& shape) const;
   std::string refusal(const HeadShape& shape) const;
 
+  /// Of the Triton that compiled the kernels, as the tables have it: "unknown" if they do not say, empty without any.
+  const std::string& triton_version() const { return triton_; }
+
  private:
   using Shapes = std::set<std::vector<std::int64_t>>;
   Shapes experts_, attention_, norms_;
+  std::string triton_;
 };
 
 /// What is said of norms of heads that were not compiled.

@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -54,6 +55,9 @@ class Kernels {
   virtual std::string_view name() const = 0;  ///< "torch", "vllm-fa3", ...
   virtual std::string family(std::string_view kind) const = 0;  ///< implementation family of an operator kind
                                                                 ///< (docs/operator-keys.md)
+  /// Versions of the libraries that its kernels come from, beside LibTorch: vllm, triton, flashinfer. "unknown" of one
+  /// that does not say.
+  virtual std::map<std::string, std::string> libraries() const { return {}; }
   /// Whether a step can be captured as a CUDA graph: no operator waits for the device or reads what it computed.
   virtual bool can_be_captured() const { return false; }
   /// Why these kernels cannot run attention of this shape and type, experts of this shape, or head_norms(): it was not

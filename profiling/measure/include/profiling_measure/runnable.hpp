@@ -22,7 +22,7 @@ struct Runnable {
 };
 
 /// Whether `kernels` have what the key names. If not, `why` says what is missing. An operator that the engine's
-/// compiler makes (family inductor) is run as LibTorch's own of the same work, with a note; norms of queries and keys
+/// compiler makes (family inductor) is run as one of these or of LibTorch of the same work, with a note; norms of heads
 /// by the compiler's kernel, as Kernels::head_norms() has it.
 bool can_run(const oracle::OperatorKey& key, const Kernels& kernels, std::string& why);
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "oracle/sample_set.hpp"
+#include "profiling_sweep/operation.hpp"
 
 #include <map>
 #include <string>
@@ -18,6 +19,12 @@ class SampleArchive : public oracle::SampleSink {
   virtual void note(const std::string& json) = 0;
 };
 
+using SamplesBySignature = std::map<oracle::Signature, std::vector<oracle::Sample>>;
+/// What an archive has of these operations, each in the environment that it has on the machine
+/// (oracle::environment_of). Sets the archive's environment.
+SamplesBySignature measured_in(SampleArchive& archive, const std::vector<Operation>& operations,
+                               const oracle::Environment& machine);
+
 /// In memory, for tests and dry runs.
 class MemoryArchive final : public SampleArchive {
  public:
@@ -26,12 +33,12 @@ class MemoryArchive final : public SampleArchive {
   std::vector<oracle::SampleSet> measured() const override;
   void note(const std::string& json) override { notes_.push_back(json); }
 
-  const oracle::Environment& environment() const { return environment_; }
+  const oracle::Environment& environment() const { return environment_; }  ///< that was set last
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:
   oracle::Environment environment_;
-  std::map<oracle::Signature, oracle::SampleSet> sets_;
+  std::map<std::string, std::map<oracle::Signature, oracle::SampleSet>> sets_;  // by environment
   std::vector<std::string> notes_;
 };
 

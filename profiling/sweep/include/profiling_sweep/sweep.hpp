@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,7 @@ struct OperationReport {
   double fold_error = 0;          ///< of left-out points, at the end
   bool is_done = false;           ///< nothing is left to measure
   std::string unsupported;        ///< why nothing was
+  std::string finding;            ///< kernels that ran were not those of the key's family
   std::size_t dense_points = 0;   ///< of the fixed grid
   double dense_s = 0;             ///< what that would have cost, by the cost of the points measured
   double paid_s = 0;              ///< what all points of the signature cost, earlier ones by the same estimate
@@ -73,7 +75,8 @@ struct SweepReport {
 /// something larger are repeated once.
 class Sweep {
  public:
-  /// The archive's environment must be the measurer's.
+  /// Samples go into the measurer's environment, less the kernel libraries that had no part in the operator
+  /// (oracle::environment_of): two back ends share what both run, two versions of a library share nothing.
   Sweep(Measurer& measurer, SampleArchive& archive, SweepSettings settings, SweepObserver* observer = nullptr);
   ~Sweep();
   SweepReport run(const std::vector<Operation>& operations);
@@ -81,6 +84,7 @@ class Sweep {
  private:
   struct Task;
   void prepare(const std::vector<Operation>& operations);
+  void enter(const Task& task);
   void activate_next();
   bool run_round(Task& task);
   bool may_go_on();
@@ -97,6 +101,8 @@ class Sweep {
   SampleArchive& archive_;
   SweepSettings settings_;
   SweepObserver* observer_;
+  oracle::Environment machine_;
+  std::optional<oracle::Environment> entered_;  ///< the archive's
   SweepDevice device_;
   std::vector<std::unique_ptr<Task>> tasks_;
   CostModel costs_;

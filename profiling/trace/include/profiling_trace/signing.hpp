@@ -37,4 +37,8 @@ struct SignedTrace {
 /// is missing or of the other kind.
 SignedTrace sign(const Trace& trace, const FamilyNames& families);
 
+/// Operations whose kernels, where the trace has symbols, are of another family than their keys name: one line for each
+/// operator and family, naming both. The built-in engine runs the wheel's own where vLLM compiles.
+std::vector<std::string> family_findings(const Trace& trace, const SignedTrace& keys);
+
 }  // namespace dooly::profiling

@@ -37,6 +37,7 @@ struct TraceReport {
   std::vector<std::string> unlabelled;  ///< dimensions without origin
   std::vector<std::string> contradictions;  ///< between passes
   std::vector<std::string> not_planned;  ///< keys that the model's plan has not, or as often; and the other way
+  std::vector<std::string> families;  ///< operations that ran kernels of another family than their keys name
   std::optional<double> coverage;  ///< where kernels ran: of the pass that is covered least
   double above_operator = 0;  ///< largest share of a pass's time in units larger than an operator
   std::size_t dims = 0;  ///< dimensions of operands and results, labelled or not
