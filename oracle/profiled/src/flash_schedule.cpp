@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <limits>
 #include <utility>
 
 namespace dooly::oracle {
@@ -14,41 +15,46 @@ constexpr double kMostLate = 0.9;  // of the multiprocessors
 
 }  // namespace
 
-/// Tiles in flight, by the time at which they end.
-class BusyTiles {
+/// Tiles of one length in flight: as they began one after the other, so they end.
+class FlashSchedule::InFlight {
  public:
   void add(double end, double count) {
     if (!(count > kNone)) return;
-    if (size_ == ends_.size()) {  // so many different ends that one more makes no difference
-      counts_[0] += count;
+    if (size_ == kEnds) {  // so many different ends that one more makes no difference
+      counts_[(first_ + size_ - 1) % kEnds] += count;
       return;
     }
-    std::size_t at = size_++;
-    for (; at > 0 && ends_[at - 1] < end; --at) {
-      ends_[at] = ends_[at - 1];
-      counts_[at] = counts_[at - 1];
-    }
+    const std::size_t at = (first_ + size_++) % kEnds;
     ends_[at] = end;
     counts_[at] = count;
   }
   bool empty() const { return size_ == 0; }
-  double next_end() const { return ends_[size_ - 1]; }
-  double take() { return counts_[--size_]; }
+  double next_end() const { return empty() ? std::numeric_limits<double>::infinity() : ends_[first_]; }
+  double take() {
+    const double count = counts_[first_];
+    first_ = (first_ + 1) % kEnds;
+    --size_;
+    return count;
+  }
 
  private:
-  std::array<double, 24> ends_, counts_;  // the last to end first
-  std::size_t size_ = 0;
+  static constexpr std::size_t kEnds = 32;
+  std::array<double, kEnds> ends_, counts_;
+  std::size_t first_ = 0, size_ = 0;
 };
 
-/// How long what is in flight takes once nothing waits: the fewer, the more memory each has.
-double FlashSchedule::drained(BusyTiles& busy, double from) const {
-  double end = 0, left = multiprocessors_;
-  while (!busy.empty()) {
-    const double at = busy.next_end();
+/// How long what is in flight takes once nothing waits, `idle` multiprocessors from the first: the fewer tiles are
+/// left, the more memory each has.
+double FlashSchedule::drained(InFlight& few, InFlight& many, double from, double idle) const {
+  double end = 0, left = multiprocessors_ - idle;
+  const auto go_on = [&](InFlight & next) __attribute__((always_inline)) {
+    const double at = next.next_end();
     end += (at - from) * std::max(pace_.alone, left * each_);
     from = at;
-    left -= busy.take();
-  }
+    left -= next.take();
+  };
+  while (!few.empty()) go_on(few.next_end() <= many.next_end() ? few : many);
+  while (!many.empty()) go_on(many);
   return end;
 }
 
@@ -88,34 +94,37 @@ double FlashSchedule::in_flow(const Decodes& decodes) const {
 double FlashSchedule::dealt_one_by_one(const Decodes& decodes) const {
   const double few = decodes.few + pace_.start, many = decodes.many + pace_.start;
   const double tiles = decodes.few_tiles + decodes.many_tiles;
-  BusyTiles busy;
+  InFlight short_ones, long_ones;
   if (is_at_once(tiles)) {
-    busy.add(0, multiprocessors_ - tiles);
-    busy.add(few, decodes.few_tiles);
-    busy.add(many, decodes.many_tiles);
-    return drained(busy, 0);
+    short_ones.add(few, decodes.few_tiles);
+    long_ones.add(many, decodes.many_tiles);
+    return drained(short_ones, long_ones, 0, std::max(0.0, multiprocessors_ - tiles));
   }
   double last = std::min(decodes.many_tiles, decodes.last), others = tiles - last;
   const double of_many = (decodes.many_tiles - last) / others;
   double now = 0, free = multiprocessors_;
   for (;;) {
+    // Rounds of those that got short ones, while all long ones run.
+    while (short_ones.empty() && free < others && free * (1 - of_many) >= kHardlyOne &&
+           now + few < std::min(now + many, long_ones.next_end())) {
+      long_ones.add(now + many, free * of_many);
+      others -= free;
+      free *= 1 - of_many;
+      now += few;
+    }
     const double next = std::min(free, others), then = std::min(free - next, last);
-    busy.add(now + few, next * (1 - of_many));
-    busy.add(now + many, next * of_many + then);
+    short_ones.add(now + few, next * (1 - of_many));
+    long_ones.add(now + many, next * of_many + then);
     others -= next;
     last -= then;
-    if (others + last < kHardlyOne) {
-      busy.add(now, free - next - then);
-      break;
-    }
-    now = busy.next_end();
-    free = busy.take();
-    while (!busy.empty() && (free < kHardlyOne || busy.next_end() <= now)) {
-      now = busy.next_end();
-      free += busy.take();
-    }
+    if (others + last < kHardlyOne) return now + drained(short_ones, long_ones, now, free - next - then);
+    free = 0;
+    do {
+      InFlight& first = short_ones.next_end() <= long_ones.next_end() ? short_ones : long_ones;
+      now = first.next_end();
+      free += first.take();
+    } while (free < kHardlyOne || std::min(short_ones.next_end(), long_ones.next_end()) <= now);
   }
-  return now + drained(busy, now);
 }
 
 FlashSchedule::Free FlashSchedule::free_of(const Decodes& decodes) const {

@@ -64,7 +64,8 @@ class FlashSchedule {
   static double in_rounds(const FlashStairs& stairs, const Free& free, double done);
   double in_turn(const FlashStairs& stairs, Free free) const;
   double at_most(const FlashStairs& stairs, double decode_blocks) const;
-  double drained(class BusyTiles& busy, double from) const;
+  class InFlight;
+  double drained(InFlight& few, InFlight& many, double from, double idle) const;
   double dealt_one_by_one(const Decodes& decodes) const;
   double in_flow(const Decodes& decodes) const;
 
