@@ -51,14 +51,15 @@ KvCacheLayout one_group(const std::vector<Spec>& specs, std::uint32_t block_size
   return layout;
 }
 
+std::uint32_t pool_group_size(std::span<const std::uint32_t> layers) {
+  const auto [fewest, most] = std::minmax_element(layers.begin(), layers.end());
+  return 2 * *most < 3 * *fewest ? *most : *fewest;
+}
+
 std::uint32_t pool_group_size(const std::vector<Spec>& specs) {
-  std::uint32_t fewest = specs[0].layers;
-  std::uint32_t most = specs[0].layers;
-  for (const Spec& spec : specs) {
-    fewest = std::min(fewest, spec.layers);
-    most = std::max(most, spec.layers);
-  }
-  return 2 * most < 3 * fewest ? most : fewest;
+  std::vector<std::uint32_t> layers;
+  for (const Spec& spec : specs) layers.push_back(spec.layers);
+  return pool_group_size(layers);
 }
 
 KvCacheLayout several_groups(const ModelConfig& model, const std::vector<Spec>& specs, std::uint32_t block_size) {
@@ -85,6 +86,14 @@ KvCacheLayout several_groups(const ModelConfig& model, const std::vector<Spec>& 
 }
 
 }  // namespace
+
+std::uint32_t kv_group_count(std::span<const std::uint32_t> layers) {
+  if (layers.size() < 2) return 1;
+  const std::uint32_t size = pool_group_size(layers);
+  std::uint32_t groups = 0;
+  for (const std::uint32_t count : layers) groups += (count + size - 1) / size;
+  return groups;
+}
 
 double kv_bytes_per_token(const ModelConfig& model, const LayerShape& layer, std::uint32_t tensor_parallel,
                           DType kv_dtype) {

@@ -54,6 +54,7 @@ void Simulation::Impl::build_replicas() {
     for (std::uint32_t number = 0; number < pool.replicas; ++number) {
       policies_.push_back(pool.policy.make());
       replicas_.push_back(std::make_unique<replica::Replica>(pool.engine, *policies_.back(), *pool.oracle, *this));
+      replicas_.back()->set_number(number);
       members.push_back(replicas_.back().get());
       pool_of_replica_.push_back(static_cast<std::uint32_t>(p));
       if (sinks_.iterations != nullptr || sinks_.decisions != nullptr)

@@ -25,6 +25,7 @@ struct BatchShape {
   std::uint64_t decode_context_cubes = 0;    ///< sum of cubed contexts, modulo 2^64; 0: not told
   std::uint64_t shared_tokens = 0;           ///< tokens in KV blocks that several of the running requests hold
   std::uint64_t repeated_tokens = 0;         ///< sum over these of the requests that hold them, less one
+  std::uint32_t replica = 0;  ///< whose batch; no answer depends on it, but its steps go on from each other
 
   std::uint32_t tokens() const { return decodes + prefill_tokens; }
   std::uint32_t requests() const { return decodes + static_cast<std::uint32_t>(prefills.size()); }

@@ -3,6 +3,7 @@
 #include "oracle/model_config.hpp"
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace dooly::oracle {
@@ -27,6 +28,10 @@ struct KvCacheLayout {
 /// elements for latent attention (plus the indexer's key of one byte a number and 4 bytes of scale per 128).
 double kv_bytes_per_token(const ModelConfig& model, const LayerShape& layer, std::uint32_t tensor_parallel,
                           DType kv_dtype);
+
+/// Into how many groups layers are pooled that attend in so many ways, at least one layer each. vLLM V1: the fewest
+/// layers of one kind make the group's size, or the most where they are less than half more.
+std::uint32_t kv_group_count(std::span<const std::uint32_t> layers);
 
 /// The groups that vLLM's KV cache manager makes (vllm/v1/core/kv_cache_utils.py, 0.26): one if all layers are alike or
 /// all attend fully; else as many layers a group as the rarest kind has, or as the most frequent one if that has fewer

@@ -12,24 +12,33 @@
 namespace dooly::oracle {
 
 struct ModelConfig;
+struct StepPlan;
 
-/// Layers of a model by what launching them takes.
+/// What of a model decides how long the host is busy with a step.
 struct LayerCounts {
   std::uint32_t dense = 0, moe = 0;
   std::uint32_t dense_with_qk_norm = 0;  ///< of the dense ones, those that normalise queries and keys
+  std::uint32_t parallel = 0;   ///< layers whose attention and MLP add to the same input (Command-R)
+  std::uint32_t kv_groups = 1;  ///< groups of layers whose KV blocks the scheduler allocates apart
 };
 LayerCounts layer_counts(const ModelConfig& model);
+LayerCounts layer_counts(const StepPlan& plan);
 
 /// Time to launch one forward pass: fixed + per_layer × dense layers + per_qk_norm × those of them with norms of
-/// queries and keys + per_moe_layer × layers of experts, seconds.
+/// queries and keys + per_moe_layer × layers of experts + per_parallel_layer × parallel ones, seconds; and more for
+/// each request of the batch.
 struct LaunchTerm {
   double fixed = 0;
   double per_layer = 0;
   double per_moe_layer = 0;
   double per_qk_norm = 0;
+  double per_parallel_layer = 0;
+  double per_request = 0, per_moe_request = 0;  ///< of models without experts, and with
   double seconds(const LayerCounts& layers) const {
-    return fixed + per_layer * layers.dense + per_moe_layer * layers.moe + per_qk_norm * layers.dense_with_qk_norm;
+    return fixed + per_layer * layers.dense + per_moe_layer * layers.moe + per_qk_norm * layers.dense_with_qk_norm +
+           per_parallel_layer * layers.parallel;
   }
+  double request_seconds(const LayerCounts& layers) const { return layers.moe > 0 ? per_moe_request : per_request; }
 };
 
 /// What the power cap does to a device. Its regime moves between cool (0) and sustained (1) towards the drive of the
@@ -74,6 +83,8 @@ struct Platform {
   double schedule = 0, schedule_per_request = 0;
   double update = 0, update_per_request = 0;
   double sample = 0, sample_per_request = 0;
+  double sample_moe = 0, sample_moe_per_request = 0;  ///< in their place for models with experts; sample_moe 0: not
+  double schedule_per_request_group = 0, schedule_per_prompt_group = 0;  ///< more for each KV group beyond the first
   double schedule_prefill = 0, sample_prefill = 0, update_prefill = 0;  ///< more in steps with a part of a prompt
   LaunchTerm launch_full, launch_piecewise, launch_none;
   double launch_full_after_prefill = 0;  ///< more where the step before had a part of a prompt
@@ -127,19 +138,19 @@ class HostTimes {
   void step(const BatchShape& shape, GraphMode mode, HostTime& host) const {
     const double requests = shape.requests();
     host.turn = platform_.turn;
-    host.schedule = platform_.schedule + platform_.schedule_per_request * requests;
+    host.schedule = platform_.schedule + schedule_per_request_ * requests;
     host.update = platform_.update + platform_.update_per_request * requests;
     if (shape.empty()) return;
     if (!shape.prefills.empty()) {
-      host.schedule += platform_.schedule_prefill;
+      host.schedule += platform_.schedule_prefill + schedule_per_prompt_ * static_cast<double>(shape.prefills.size());
       host.update += platform_.update_prefill;
     }
     const Launch& launch = launch_[static_cast<int>(mode)];
-    host.launch = launch.launch;
-    host.launch_lead = launch.lead;
+    host.launch = launch.launch + launch.launch_per_request * requests;
+    host.launch_lead = launch.lead + launch.lead_per_request * requests;
     host.launch_spread = launch.spread;
     if (mode == GraphMode::kFull) host.after_prefill = platform_.launch_full_after_prefill;
-    host.sample = platform_.sample + platform_.sample_per_request * requests;
+    host.sample = sample_ + sample_per_request_ * requests;
     if (!shape.prefills.empty()) host.sample += platform_.sample_prefill;
     if (shape.logits_rows > 1) {
       host.delivery = platform_.delivery + platform_.delivery_per_request * shape.logits_rows;
@@ -159,8 +170,10 @@ class HostTimes {
     double lead = 0;
     double gaps = 0;
     double spread = 0;
+    double launch_per_request = 0, lead_per_request = 0;
   };
   Launch launch_[3];  // by GraphMode
+  double schedule_per_request_ = 0, schedule_per_prompt_ = 0, sample_ = 0, sample_per_request_ = 0;
   Platform platform_;
 };
 

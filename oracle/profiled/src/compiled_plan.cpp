@@ -26,11 +26,8 @@ CompiledPlan::CompiledPlan(const StepPlan& plan, std::span<const SampleSource* c
                            const CompileSettings& settings)
     : graphs_(settings.capture_sizes),
       clock_(settings.clock),
-      layers_{plan.dense_layers, plan.moe_layers},
+      layers_(layer_counts(plan)),
       backend_(plan.backend) {
-  for (const PlanEntry& entry : plan.entries)
-    if (entry.key.kind == "qk_norm") layers_.dense_with_qk_norm += entry.count;
-  layers_.dense_with_qk_norm = std::min(layers_.dense_with_qk_norm, layers_.dense);
   shares_.resize(2 * (std::size_t{settings.max_num_seqs} + 2));  // the last two for more decodes than that
   PlanCompiler(*this, sources, gpu, settings).compile(plan);
   const std::uint32_t most = settings.max_num_batched_tokens + settings.max_num_seqs;

@@ -124,9 +124,11 @@ std::vector<TraceRequest> decode_batch(bool large) {
 
 std::vector<TraceRequest> mixed_batch(bool large) {
   if (!large) return {{1, 33, true}, {90, 0, false}, {1, 9, true}, {29, 48, true}};
-  std::vector<TraceRequest> batch{{640, 0, false}, {387, 512, true}};
+  std::vector<TraceRequest> batch;  // decodes first, as FlashInfer needs them
   constexpr std::int64_t kDecodes = 32, kShortest = 130, kStep = 35;
   for (std::int64_t i = 0; i < kDecodes; ++i) batch.push_back({1, kShortest + kStep * i, true});
+  batch.push_back({640, 0, false});
+  batch.push_back({387, 512, true});
   return batch;
 }
 

@@ -158,6 +158,7 @@ bool Replica::schedule_step() {
 
 void Replica::launch(Batch& batch) {
   const bool empty = batch.tokens == 0;
+  batch.shape.replica = number_;
   oracle::StepCost cost = oracle_.cost(batch.shape, device_);
   if (is_after_prefill_) cost.host.launch_after_prefill();
   if (!empty) is_after_prefill_ = !batch.shape.prefills.empty();
@@ -292,6 +293,7 @@ void Replica::plan_ahead() {
   if (steps == 0) return;
   const double stop_s = inbox_.empty() ? kNever : inbox_.front().ready_s;
   ahead_shape_ = engine_.light_shape(0);
+  ahead_shape_.replica = number_;
   ahead_device_s_.resize(steps);
   ahead_is_run_ = oracle_.decode_run(ahead_shape_, ahead_device_s_, ahead_run_);
   if (ahead_is_run_) {

@@ -16,7 +16,8 @@
 #include "oracle_profiled/slowdown.hpp"
 #include "oracle_profiled/tile_fit.hpp"
 
-#include <limits>
+#include <array>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
@@ -214,11 +215,12 @@ class AttentionModel {
  private:
   Result as_if_alone(const BatchShape& shape, const ChunkSums& chunks) const;  ///< no block is another's too
   void share(const BatchShape& shape, Result& result) const;
-  /// That of the decodes last asked for, if `shape` goes on from them.
+  /// That of the decodes last asked for by the replica, if `shape` goes on from them.
   [[gnu::always_inline]] Walk& steady(const BatchShape& shape) const {
-    return memo_.walk && memo_.walk->goes_on(shape) ? *memo_.walk : begin(shape);
+    std::optional<Walk>& last = memo_.of(shape.replica);
+    return last && last->goes_on(shape) ? *last : begin(shape);
   }
-  [[gnu::noinline]] Walk& begin(const BatchShape& shape) const { return memo_.walk.emplace(*this, shape); }
+  [[gnu::noinline]] Walk& begin(const BatchShape& shape) const { return memo_.of(shape.replica).emplace(*this, shape); }
   /// Of `alone`, what decodes take that share nothing.
   double saved_seconds(double reach, const BatchShape& shape, double alone) const {
     return SharedReads::saved(reach, shape) * std::max(0.0, alone - start_s_);
@@ -294,17 +296,22 @@ class AttentionModel {
   AttentionSlowdown decode_slower_, prefill_slower_;  // measured
   double decode_slowdown_ = 0, prefill_slowdown_ = 0;  // where it was not
   std::size_t points_ = 0;
-  struct Memo {  // of this model alone: copies begin without
+  class Memo {  // of this model alone: copies begin without
+   public:
     Memo() = default;
     Memo(const Memo&) {}
     Memo& operator=(const Memo&) {
-      walk.reset();
+      last_.fill({});
       return *this;
     }
-    std::optional<Walk> walk;
+    std::optional<Walk>& of(std::uint32_t replica) { return last_[replica % kReplicas]; }
+
+   private:
+    static constexpr std::uint32_t kReplicas = 128;  // with more, some begin anew that need not
+    std::array<std::optional<Walk>, kReplicas> last_;
   };
-  /// A simulator asks for the same decodes again and again, with and without chunks beside them. Answers are the same
-  /// with it and without.
+  /// A simulator asks for the same decodes of a replica again and again, with and without chunks beside them. Answers
+  /// are the same with it and without.
   mutable Memo memo_;
 };
 

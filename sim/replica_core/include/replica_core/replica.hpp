@@ -49,6 +49,9 @@ class Replica {
   /// Looks ahead over steps that change no batch (default). Off: every step is a turn; for tests.
   void set_fast_forward(bool on) { fast_forward_ = on; }
 
+  /// Which of the replicas that share the oracle it is (BatchShape::replica).
+  void set_number(std::uint32_t number) { number_ = number; }
+
   /// Reports every iteration and call from now on; null: nobody. Steps are then made one by one.
   void listen(IterationListener* listener) { listener_ = listener; }
 
@@ -116,6 +119,7 @@ class Replica {
   void advance_clock_regime(double since_s, double end_s, double busy_s, double compute_share);
 
   Engine engine_;
+  std::uint32_t number_ = 0;
   const oracle::LatencyOracle& oracle_;
   oracle::LatencyOracle::ClockModel clock_model_;
   ReplicaObserver& observer_;
