@@ -43,9 +43,9 @@ constexpr std::array kTerms{
     DOOLY_TERM("launch_full", launch_full.fixed, "launching a step that is one CUDA graph"),
     DOOLY_TERM("launch_full_per_layer", launch_full.per_layer, "the same, more for every dense layer"),
     DOOLY_TERM("launch_full_per_moe_layer", launch_full.per_moe_layer, "the same, more for every layer of experts"),
-    DOOLY_TERM("launch_full_per_request", launch_full.per_request,
-               "the same, more for every request in the batch, of models without experts"),
-    DOOLY_TERM("launch_full_per_moe_request", launch_full.per_moe_request, "the same of models with experts"),
+    DOOLY_TERM("launch_full_per_root_request", launch_full.per_root_request,
+               "the same, more times the root of the requests in the batch, of models without experts"),
+    DOOLY_TERM("launch_full_per_root_moe_request", launch_full.per_root_moe_request, "the same of models with experts"),
     DOOLY_TERM("launch_full_after_prefill", launch_full_after_prefill,
                "the same, more where the step before had a part of a prompt"),
     DOOLY_TERM("launch_piecewise", launch_piecewise.fixed, "launching a step of graphs between attention calls"),
@@ -66,9 +66,9 @@ constexpr std::array kTerms{
     DOOLY_TERM("lead_full", lead_full.fixed, "from the start of that launch to the first kernel (at most the launch)"),
     DOOLY_TERM("lead_full_per_layer", lead_full.per_layer, "the same, more for every dense layer"),
     DOOLY_TERM("lead_full_per_moe_layer", lead_full.per_moe_layer, "the same, more for every layer of experts"),
-    DOOLY_TERM("lead_full_per_request", lead_full.per_request,
-               "the same, more for every request in the batch, of models without experts"),
-    DOOLY_TERM("lead_full_per_moe_request", lead_full.per_moe_request, "the same of models with experts"),
+    DOOLY_TERM("lead_full_per_root_request", lead_full.per_root_request,
+               "the same, more times the root of the requests in the batch, of models without experts"),
+    DOOLY_TERM("lead_full_per_root_moe_request", lead_full.per_root_moe_request, "the same of models with experts"),
     DOOLY_TERM("lead_piecewise", lead_piecewise.fixed, "from the start of that launch to the first kernel"),
     DOOLY_TERM("lead_piecewise_per_layer", lead_piecewise.per_layer, "the same, more for every dense layer"),
     DOOLY_TERM("lead_piecewise_per_moe_layer", lead_piecewise.per_moe_layer,
@@ -94,7 +94,8 @@ constexpr std::array kTerms{
     DOOLY_TERM("sample_per_request", sample_per_request, "the same, more for every request in the batch"),
     DOOLY_TERM("sample_moe", sample_moe,
                "in place of `sample` for models with experts (0: `sample` holds for them, too)"),
-    DOOLY_TERM("sample_moe_per_request", sample_moe_per_request, "the same, more for every request in the batch"),
+    DOOLY_TERM("sample_moe_per_root_request", sample_moe_per_root_request,
+               "the same, more times the root of the requests in the batch"),
     DOOLY_TERM("sample_prefill", sample_prefill, "the same, more where a part of a prompt is in the batch"),
     DOOLY_TERM("update", update, "processing a step's result"),
     DOOLY_TERM("update_per_request", update_per_request, "the same, more for every request in the batch"),
@@ -146,12 +147,13 @@ constexpr double kMs = 1e-3;
 /// vLLM 0.26 on a 16-core virtual machine with one H200, asynchronous scheduling. The launch of a pass that is not
 /// fully captured grows with the layers: 10.6 ms for 32 dense ones and 15.0 for 48 of experts (piecewise), 30.0
 /// and 89.9 (kernel by kernel), means; 32 dense ones with norms of queries and keys take 13.6 and 31.3. They scatter by
-/// a fifth. Parallel layers (Command-R7B) take 34.9 kernel by kernel. A full graph takes 1.33 ms at one request
-/// and 1.62 at 64, with experts, which the engine serves by its older model runner, 1.80 and 3.20 (`closed1`,
-/// `closed64`). The scheduler takes longer where it allocates for four groups of layers (Command-R7B's `closed64`). A
-/// full graph starts on the GPU at the end of its launch, the first after a prompt 0.75 ms later than the third (41
-/// such in the sweep). Without graphs the GPU's time of steps bound by the launch is 2.5 ms shorter than it; with 48
-/// layers of experts steps that find the device idle take 3.9 ms longer than others of as many tokens
+/// a fifth. Parallel layers (Command-R7B) take 34.9 kernel by kernel. A full graph takes 1.33 ms at one request,
+/// 1.6 to 2.3 at 64 and 2.8 at 257 (`closed1`, `closed64`, `burst-conv`): by the root; with experts, which the engine
+/// serves by its older model runner, 1.80 at one and 3.20 at 64, and its sampler 0.51 and 0.90. The scheduler takes
+/// longer where it allocates for four groups of layers (Command-R7B's `closed64`). A full graph starts on the GPU at
+/// the end of its launch, the first after a prompt 0.75 ms later than the third (41 such in the sweep). Without graphs
+/// the GPU's time of steps bound by the launch is 2.5 ms shorter than it; with 48 layers of experts steps that find the
+/// device idle take 3.9 ms longer than others of as many tokens
 /// (`closed64`). A turn of the loop takes 0.1 ms besides. A step of one or two decodes takes 75 us longer on the GPU
 /// than its operators: the preparation of the step and what graphs wait between kernels. The SM clock falls from 1,980
 /// to 1,450 MHz in sustained prefill and to 1,600 with 256 decodes (power cap of 700 W); docs/predicting.md says where
@@ -172,9 +174,9 @@ Platform h200_vm() {
   p.update_per_request = 0.009 * kMs;
   p.schedule_per_request_group = 0.0033 * kMs;
   p.schedule_per_prompt_group = 0.116 * kMs;
-  p.launch_full = {1.33 * kMs, 0, 0.45 / 48 * kMs};
-  p.launch_full.per_request = 0.0045 * kMs;
-  p.launch_full.per_moe_request = 0.0222 * kMs;
+  p.launch_full = {1.25 * kMs, 0, 0.35 / 48 * kMs};
+  p.launch_full.per_root_request = 0.075 * kMs;
+  p.launch_full.per_root_moe_request = 0.2 * kMs;
   p.launch_full_after_prefill = 0.75 * kMs;
   p.launch_piecewise = {0, 10.6 / 32 * kMs, 15.0 / 48 * kMs, 3.35 / 36 * kMs};
   p.launch_none = {0, 30.0 / 32 * kMs, 89.9 / 48 * kMs, 1.5 / 36 * kMs};
@@ -186,8 +188,8 @@ Platform h200_vm() {
   p.gaps_full = p.gaps_piecewise = p.gaps_none = {0.075 * kMs, 0, 0};
   p.sample = 1.1 * kMs;
   p.sample_per_request = 0.002 * kMs;
-  p.sample_moe = 0.5 * kMs;
-  p.sample_moe_per_request = 0.0063 * kMs;
+  p.sample_moe = 0.45 * kMs;
+  p.sample_moe_per_root_request = 0.0566 * kMs;
   p.delivery = 1.2 * kMs;
   p.delivery_per_request = 0.034 * kMs;
   p.delivery_single = 1.0 * kMs;
@@ -322,15 +324,17 @@ HostTimes::HostTimes(const Platform& platform, const LayerCounts& layers) : plat
   schedule_per_prompt_ = more_groups * platform.schedule_per_prompt_group;
   const bool as_moe = layers.moe > 0 && platform.sample_moe > 0;
   sample_ = as_moe ? platform.sample_moe : platform.sample;
-  sample_per_request_ = as_moe ? platform.sample_moe_per_request : platform.sample_per_request;
+  sample_per_request_ = as_moe ? 0 : platform.sample_per_request;
+  sample_per_root_ = as_moe ? platform.sample_moe_per_root_request : 0;
   const auto bind = [&](GraphMode mode, const LaunchTerm& launch, const LaunchTerm& lead, const LaunchTerm& gaps) {
     const double seconds = launch.seconds(layers);
-    launch_[static_cast<int>(mode)] = {seconds,
-                                       std::min(seconds, lead.seconds(layers)),
-                                       gaps.seconds(layers),
-                                       mode == GraphMode::kFull ? 0 : platform.launch_spread * seconds,
-                                       launch.request_seconds(layers),
-                                       std::min(launch.request_seconds(layers), lead.request_seconds(layers))};
+    launch_[static_cast<int>(mode)] = {
+        seconds,
+        std::min(seconds, lead.seconds(layers)),
+        gaps.seconds(layers),
+        mode == GraphMode::kFull ? 0 : platform.launch_spread * seconds,
+        launch.root_request_seconds(layers),
+        std::min(launch.root_request_seconds(layers), lead.root_request_seconds(layers))};
   };
   bind(GraphMode::kFull, platform.launch_full, platform.lead_full, platform.gaps_full);
   bind(GraphMode::kPiecewise, platform.launch_piecewise, platform.lead_piecewise, platform.gaps_piecewise);

@@ -4,6 +4,7 @@
 #include "oracle/cuda_graphs.hpp"
 #include "oracle/step_cost.hpp"
 
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -33,12 +34,14 @@ struct LaunchTerm {
   double per_moe_layer = 0;
   double per_qk_norm = 0;
   double per_parallel_layer = 0;
-  double per_request = 0, per_moe_request = 0;  ///< of models without experts, and with
+  double per_root_request = 0, per_root_moe_request = 0;  ///< of models without experts, and with
   double seconds(const LayerCounts& layers) const {
     return fixed + per_layer * layers.dense + per_moe_layer * layers.moe + per_qk_norm * layers.dense_with_qk_norm +
            per_parallel_layer * layers.parallel;
   }
-  double request_seconds(const LayerCounts& layers) const { return layers.moe > 0 ? per_moe_request : per_request; }
+  double root_request_seconds(const LayerCounts& layers) const {
+    return layers.moe > 0 ? per_root_moe_request : per_root_request;
+  }
 };
 
 /// What the power cap does to a device. Its regime moves between cool (0) and sustained (1) towards the drive of the
@@ -83,7 +86,8 @@ struct Platform {
   double schedule = 0, schedule_per_request = 0;
   double update = 0, update_per_request = 0;
   double sample = 0, sample_per_request = 0;
-  double sample_moe = 0, sample_moe_per_request = 0;  ///< in their place for models with experts; sample_moe 0: not
+  double sample_moe = 0,
+         sample_moe_per_root_request = 0;  ///< in their place for models with experts; sample_moe 0: not
   double schedule_per_request_group = 0, schedule_per_prompt_group = 0;  ///< more for each KV group beyond the first
   double schedule_prefill = 0, sample_prefill = 0, update_prefill = 0;  ///< more in steps with a part of a prompt
   LaunchTerm launch_full, launch_piecewise, launch_none;
@@ -146,11 +150,12 @@ class HostTimes {
       host.update += platform_.update_prefill;
     }
     const Launch& launch = launch_[static_cast<int>(mode)];
-    host.launch = launch.launch + launch.launch_per_request * requests;
-    host.launch_lead = launch.lead + launch.lead_per_request * requests;
+    const double root = std::sqrt(requests);
+    host.launch = launch.launch + launch.launch_per_root * root;
+    host.launch_lead = launch.lead + launch.lead_per_root * root;
     host.launch_spread = launch.spread;
     if (mode == GraphMode::kFull) host.after_prefill = platform_.launch_full_after_prefill;
-    host.sample = sample_ + sample_per_request_ * requests;
+    host.sample = sample_ + sample_per_request_ * requests + sample_per_root_ * root;
     if (!shape.prefills.empty()) host.sample += platform_.sample_prefill;
     if (shape.logits_rows > 1) {
       host.delivery = platform_.delivery + platform_.delivery_per_request * shape.logits_rows;
@@ -170,10 +175,11 @@ class HostTimes {
     double lead = 0;
     double gaps = 0;
     double spread = 0;
-    double launch_per_request = 0, lead_per_request = 0;
+    double launch_per_root = 0, lead_per_root = 0;
   };
   Launch launch_[3];  // by GraphMode
-  double schedule_per_request_ = 0, schedule_per_prompt_ = 0, sample_ = 0, sample_per_request_ = 0;
+  double schedule_per_request_ = 0, schedule_per_prompt_ = 0, sample_ = 0, sample_per_request_ = 0,
+         sample_per_root_ = 0;
   Platform platform_;
 };
 

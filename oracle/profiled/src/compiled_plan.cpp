@@ -72,21 +72,14 @@ void CompiledPlan::AttentionOperatorModel::hold_first_tokens(const BatchShape& s
   hold(shape, std::span(ones).first(shape.prefills.size()), result);
 }
 
-void CompiledPlan::AttentionOperatorModel::hold_longest_chunks(const BatchShape& shape, const ChunkSums& chunks,
-                                                               AttentionModel::Result& result) const {
-  constexpr double kMuchLonger = 1.5;
-  if (shape.prefills.size() < 2 || shape.prefills.size() > kMostHeld) return;
-  const double seen = (chunks.query_context + chunks.query_squares) / chunks.query;  // by those that stand for all
-  if (chunks.longest <= kMuchLonger * seen) return;
-  std::array<PrefillChunk, kMostHeld> held;
-  std::size_t size = 0, long_ones = 0;
-  for (const PrefillChunk& chunk : shape.prefills) {
-    const bool is_long = chunk.query > 1 && double(chunk.context) + chunk.query > kMuchLonger * seen;
-    held[size++] = is_long ? PrefillChunk{1, chunk.context} : chunk;
-    long_ones += is_long ? 1 : 0;
-  }
-  // Decodes without a chunk beside them may run in another kernel.
-  if (static_cast<double>(long_ones) < chunks.count) hold(shape, std::span(held).first(size), result);
+void CompiledPlan::AttentionOperatorModel::hold_longest_chunk(const BatchShape& shape,
+                                                              AttentionModel::Result& result) const {
+  if (shape.prefills.size() < 2) return;
+  const PrefillChunk* longest = nullptr;
+  const auto tokens = [](const PrefillChunk& chunk) { return std::uint64_t{chunk.query} + chunk.context; };
+  for (const PrefillChunk& chunk : shape.prefills)
+    if (chunk.query > 1 && (longest == nullptr || tokens(chunk) > tokens(*longest))) longest = &chunk;
+  if (longest != nullptr) hold(shape, std::span(longest, 1), result);
 }
 
 CompiledPlan::Row CompiledPlan::row_of(const std::vector<RowOperator>& operators, double rows) {

@@ -127,10 +127,25 @@ double FlashSchedule::dealt_one_by_one(const Decodes& decodes) const {
   }
 }
 
+/// Two lengths that are nearly one go over into one.
 FlashSchedule::Free FlashSchedule::free_of(const Decodes& decodes) const {
-  if (decodes.many_tiles > 0) return free_of_two(decodes);
-  const double each = decodes.few + pace_.start;
-  const double full = down(decodes.few_tiles * each_), rest = decodes.few_tiles - full * multiprocessors_;
+  constexpr double kNearlyOne = 0.75;  // of the longer
+  const double few = decodes.few + pace_.start, many = decodes.many + pace_.start;
+  if (!(decodes.many_tiles > 0)) return free_of_equal(decodes.few_tiles, few);
+  if (!(decodes.few_tiles > 0)) return free_of_equal(decodes.many_tiles, many);
+  const Free two = free_of_two(decodes);
+  const double alike = std::min(few, many) / std::max(few, many);
+  if (alike <= kNearlyOne) return two;
+  const double tiles = decodes.few_tiles + decodes.many_tiles;
+  const Free one = free_of_equal(tiles, (decodes.few_tiles * few + decodes.many_tiles * many) / tiles);
+  const auto between = [&](double a, double b) { return a + (b - a) * (alike - kNearlyOne) / (1 - kNearlyOne); };
+  return {between(two.early, one.early), between(two.late, one.late), between(two.many, one.many),
+          between(two.few, one.few)};
+}
+
+/// `each`: blocks of a tile and its start.
+FlashSchedule::Free FlashSchedule::free_of_equal(double tiles, double each) const {
+  const double full = down(tiles * each_ * (1 + kNone)), rest = std::max(0.0, tiles - full * multiprocessors_);
   return {full * each, (rest > 0 ? full + 1 : full) * each, multiprocessors_ - rest, rest};
 }
 

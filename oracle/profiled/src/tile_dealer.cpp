@@ -13,6 +13,11 @@ constexpr double kMuchShorter = 0.3;  // tiles that never end last
 /// Squared coefficient of variation of the tiles' blocks from which they no longer end in whole waves.
 constexpr double kApart = 0.25;
 
+constexpr double kHardlyOne = 0.5;  // of a tile: two lengths that stand for many have parts of tiles
+
+/// Into how many rounds of so many places tiles go, at least one.
+double fewest_in(double tiles, double places) { return std::max(1.0, up((tiles - kHardlyOne) / places)); }
+
 }  // namespace
 
 /// Of all rounds: tiles, their blocks, and the squares of those.
@@ -46,15 +51,15 @@ inline double TileDealer::crowd(double tiles, double among) const {
   constexpr double kDeviations = 3.2;  // of the fullest of some hundred
   if (shares_memory_) return tiles * each_;
   const double mean = tiles * each_, others = std::max(0.0, 1 - tiles / among);
-  const double most = std::min(static_cast<double>(slots_), up(among / multiprocessors_));
+  const double most = std::min(static_cast<double>(slots_), fewest_in(among, multiprocessors_));
   return std::min(most, mean + kDeviations * others * std::sqrt(mean));
 }
 
 /// Tiles about as long as each other: waves of all places, the last of which may leave room.
 inline double TileDealer::in_waves(const Sums& all, double tiles, double longest) const {
-  const double full = up(tiles / places_) - 1, last = tiles - full * places_;
+  const double full = fewest_in(tiles, places_) - 1, last = tiles - full * places_;
   return full * full_ * std::min(longest, all.blocks / tiles) +
-         longest * takes(shares_memory_ ? last * each_ : up(last / multiprocessors_));
+         longest * takes(shares_memory_ ? last * each_ : fewest_in(last, multiprocessors_));
 }
 
 /// Tiles about as long as that, or longer.
@@ -81,7 +86,7 @@ inline TileDealer::Sums TileDealer::as_long_as(const Round& r, double blocks) {
 inline double TileDealer::start_of(const Sums& all, const Sums& as_long, double blocks, double before) const {
   const double in_flight = places_ * all.squares / all.blocks / 2;
   const double steady = std::max(0.0, (before - in_flight) * rate_);
-  if (as_long.tiles >= places_) return steady;
+  if (as_long.tiles > places_ - kHardlyOne) return steady;
   // Those before it keep their places, one after the other: the rest wait for each other in what is left of them, the
   // logarithmic mean of all places and those, nearly.
   const double left = std::max(1.0, places_ - as_long.tiles);
@@ -96,7 +101,7 @@ inline double TileDealer::start_of(const Sums& all, const Sums& as_long, double 
 /// The end of the last tile of so many blocks, which starts behind `before` of all blocks.
 inline double TileDealer::end_of(const Round& r, const Sums& all, double blocks, double before) const {
   const Sums as_long = as_long_as(r, blocks);
-  if (all.tiles <= places_) {  // all start at once, and the others leave room when they end
+  if (all.tiles < places_ + kHardlyOne) {  // all start at once, and the others leave room when they end
     const double others = all.tiles - as_long.tiles;
     const double other = others > 0.5 ? std::min(blocks, (all.blocks - as_long.blocks) / others) : 0;
     return other * takes(all.tiles * each_) + (blocks - other) * takes(crowd(as_long.tiles, all.tiles));
@@ -129,7 +134,7 @@ double TileDealer::end(const Round& r) const {
   const double waves = apart < 1 ? in_waves(all, as_waves(r, longest), longest) : 0;
   if (!(apart > 0)) return waves;
   const double earlier = all.blocks - blocks;
-  double last = all.tiles > places_ ? all.blocks * rate_ : 0;
+  double last = all.tiles < places_ + kHardlyOne ? 0 : all.blocks * rate_;
   const auto consider = [&](double count, double each, double before) {
     if (count > 0 && each >= kMuchShorter * longest)
       last = std::max(last, end_of(r, all, each, earlier + before - each));

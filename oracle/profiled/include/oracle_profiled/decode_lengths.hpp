@@ -85,6 +85,8 @@ struct TwoLengths {
     if (!(of.spread.variance > 0)) return;
     const double off = std::sqrt(of.spread.variance + of.lean * of.lean);
     many = decodes * 0.5 * (1 - of.lean / off);
+    constexpr double kRounding = 1e-6;  // contexts of two lengths are whole numbers of either
+    if (const double whole = whole_tokens(many); std::abs(many - whole) < kRounding) many = whole;
     shorter = off - of.lean;
     longer = off + of.lean;
   }

@@ -59,6 +59,7 @@ class FlashSchedule {
     double many = 0, few = 0;  ///< multiprocessors
   };
   Free free_of(const Decodes& decodes) const;
+  Free free_of_equal(double tiles, double each) const;
   Free free_of_two(const Decodes& decodes) const;
   static double in_one_round(const FlashStairs& stairs, const Free& free, double done);
   static double in_rounds(const FlashStairs& stairs, const Free& free, double done);
