@@ -6,6 +6,7 @@
 
 #include "oracle/oracle_error.hpp"
 #include "oracle/text_file.hpp"
+#include "oracle/usable_sample.hpp"
 #include "oracle_store/signature_store.hpp"
 #include "sim/deployment.hpp"
 #include "sim/profile_store.hpp"
@@ -82,7 +83,7 @@ oracle::StepPlan of_measured_backend(const oracle::StepPlan& plan, const oracle:
   if (plan.backend == "torch") return plan;  // its other kernels are LibTorch's, too
   oracle::StepPlan measured = sim::with_measured_backend(
       plan, gpu.name, [&](std::string_view backend) { return oracle::with_backend(plan, backend); },
-      [&](const oracle::Signature& signature) { return !source.samples(signature).empty(); });
+      [&](const oracle::Signature& signature) { return oracle::has_answer(source, signature); });
   if (measured.backend == plan.backend) return plan;
   const std::string what = "attention: the store has none of " + plan.backend + ", but of " + measured.backend;
   if (plan.backend_is_default) {
