@@ -67,12 +67,13 @@ oracle::StepPlan plan_of(const std::string& name, const std::vector<std::filesys
 
 const oracle::Gpu& gpu_of(const std::optional<std::string>& asked, const std::vector<std::filesystem::path>& stores,
                           const std::string& environment) {
-  if (asked) return oracle::find_gpu(*asked);
-  const std::vector<std::string> gpus = sim::profiled_gpus(stores, environment);
-  if (gpus.size() == 1) return oracle::find_gpu(gpus.front());
+  const std::vector<std::string> gpus =
+      asked && environment.empty() ? std::vector<std::string>{} : sim::profiled_gpus(stores, environment);
   if (gpus.empty() && !environment.empty())
-    throw UsageError("--environment: no environment of the stores that names a GPU holds this, got '" + environment +
-                     "'; dooly store ls lists them");
+    throw UsageError("--environment: no environment of the stores has this in its id or description, got '" +
+                     environment + "'; dooly store ls lists them");
+  if (asked) return oracle::find_gpu(*asked);
+  if (gpus.size() == 1) return oracle::find_gpu(gpus.front());
   throw UsageError(gpus.empty() ? std::string("--gpu: needed, the stores name no GPU")
                                 : "--gpu: needed, the stores have several: " + listed(gpus));
 }

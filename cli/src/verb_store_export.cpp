@@ -105,6 +105,9 @@ ExitCode export_foreign(const ExportArguments& arguments, Terminal& terminal) {
     return 0;
   };
   const auto source = store::open_sample_source(named_stores(arguments.store), choice);
+  if (arguments.environment && origins.gpus.empty())
+    throw UsageError("--environment: no environment of the store has this in its id or description, got '" +
+                     *arguments.environment + "'; dooly store ls lists them");
   try {
     std::string report;
     const auto write_into = [&](const std::filesystem::path& folder) {

@@ -349,6 +349,23 @@ TEST_P(PredictFa3Tried, WhatMayNotAnswerCountsAsNotMeasured) {
 INSTANTIATE_TEST_SUITE_P(Status, PredictFa3Tried,
                          testing::Values(oracle::SampleStatus::kSuspect, oracle::SampleStatus::kLaunchFailed));
 
+TEST_F(Predict, AnEnvironmentThatNoStoreHasIsRefusedWhetherTheGpuIsNamedOrNot) {
+  std::vector<std::string> words{"predict",  "--plan",        scratch_.name("plan.json"),
+                                 "--store",  store_,          "--batch",
+                                 "1x1@1024", "--environment", "zzz"};
+  const ProcessResult without = dooly(words);
+  EXPECT_EQ(without.code, 2);
+  EXPECT_EQ(without.err,
+            "--environment: no environment of the stores has this in its id or description, got 'zzz'; dooly store ls "
+            "lists them\n");
+  words.insert(words.end(), {"--gpu", "H200-SXM"});
+  const ProcessResult with = dooly(words);
+  EXPECT_EQ(with.code, 2);
+  EXPECT_EQ(with.err, without.err);
+  words[8] = "measured";
+  EXPECT_EQ(dooly(words).code, 0);
+}
+
 TEST_F(Predict, ThePlansBackEndStaysWhereItIsMeasured) {
   const std::string plan = scratch_.name("free.json");
   ASSERT_EQ(dooly({"plan", "meta-llama/Llama-3.1-8B", "--out", plan, "--quiet"}).code, 0);

@@ -184,6 +184,13 @@ TEST_F(StoreVerb, AnExportSaysWhereItsSamplesComeFrom) {
                                    {.file_size = 40});
   EXPECT_EQ(full.code, 3);
   EXPECT_FALSE(std::filesystem::exists(scratch_ / "full"));
+  const ProcessResult none = verb({"export", first, scratch_.name("none"), "--format", "llmservingsim", "--model",
+                                   "meta-llama/Llama-3.1-8B", "--environment", "zzz"});
+  EXPECT_EQ(none.code, 2);
+  EXPECT_EQ(none.err,
+            "--environment: no environment of the store has this in its id or description, got 'zzz'; dooly store ls "
+            "lists them\n");
+  EXPECT_FALSE(std::filesystem::exists(scratch_ / "none"));
   ASSERT_EQ(verb({"import", again, exported, "--format", "llmservingsim"}).code, 0);
   const ProcessResult same = verb({"diff", first, again, "--exit-code"});
   EXPECT_EQ(same.code, 0) << same.out;
