@@ -139,9 +139,12 @@ TEST_F(StoreVerb, AKernelLibraryIsNamedWhereEnvironmentsDoNotYet) {
   EXPECT_EQ(read_file(named), read_file(expected));
   EXPECT_EQ(verb({"verify", named}).out, named + ": sound\n");
 
-  for (const auto& [word, why] : {std::pair{"triton", "--library: must be NAME=VERSION, got 'triton'"},
-                                  std::pair{"cuda=13", "--library: unknown kernel library, got 'cuda'"},
-                                  std::pair{"flashinfer=0.6.14", "holds no sample of kernels of flashinfer"}}) {
+  for (const auto& [word, why] :
+       {std::pair{"triton", "--library: must be NAME=VERSION, got 'triton'"},
+        std::pair{"triton=3.6 0", "--library: a version has letters, digits and . + _ - alone, got"},
+        std::pair{"triton=3.6,x", "--library: a version has letters, digits and . + _ - alone, got"},
+        std::pair{"cuda=13", "--library: unknown kernel library, got 'cuda'"},
+        std::pair{"flashinfer=0.6.14", "holds no sample of kernels of flashinfer"}}) {
     const ProcessResult refused = verb({"import", scratch_.name("no.jsonl.zst"), old, "--library", word});
     EXPECT_EQ(refused.code, 2) << refused.err;
     EXPECT_NE(refused.err.find(why), std::string::npos) << refused.err;
