@@ -200,6 +200,29 @@ TEST_F(StoreVerb, AnExportSaysWhereItsSamplesComeFrom) {
   EXPECT_NE(same.out.find("4 records equal"), std::string::npos) << same.out;
 }
 
+TEST_F(StoreVerb, AnExportIsOfTensorParallelDegreesWithCommas) {
+  const std::string profile = scratch_.name("profile"), first = scratch_.name("first.jsonl.zst");
+  const std::filesystem::path at = profile + "/RTXPRO6000/meta-llama/Llama-3.1-8B/bf16";
+  for (const char* degree : {"tp1", "tp2"}) {
+    std::filesystem::create_directories(at / degree);
+    std::ofstream(at / degree / "dense.csv") << "layer,tokens,time_us\nqkv_proj,1,20.1\nqkv_proj,2,20.3\n";
+  }
+  std::ofstream(at / "meta.yaml") << "gpu: RTX-PRO-6000\nvllm_version: 0.19.0\ncuda_version: 13.0\n";
+  ASSERT_EQ(verb({"import", first, profile, "--format", "llmservingsim"}).code, 0);
+  const auto exported = [&](const std::string& folder, const std::vector<std::string>& degrees) {
+    std::vector<std::string> words{"export",        first,     scratch_.name(folder),    "--format",
+                                   "llmservingsim", "--model", "meta-llama/Llama-3.1-8B"};
+    for (const std::string& each : degrees) words.insert(words.end(), {"--tp", each});
+    return verb(words);
+  };
+  const ProcessResult listed = exported("listed", {"1,2"}), repeated = exported("repeated", {"1", "2"});
+  EXPECT_EQ(listed.code, 0) << listed.err;
+  EXPECT_EQ(listed.out, repeated.out);
+  EXPECT_NE(listed.out.find("tp2/dense.csv"), std::string::npos) << listed.out;
+  EXPECT_EQ(exported("twice", {"2,1", "2"}).err, "--tp: 2 comes twice\n");
+  EXPECT_EQ(exported("gap", {"1,"}).err, "--tp: must be a positive number, got ''\n");
+}
+
 TEST_F(StoreVerb, AnExportOfCollectivesIsOfOneNode) {
   const std::string store = scratch_.name("network.jsonl.zst"), exported = scratch_.name("network");
   std::filesystem::create_directories(scratch_ / "source/network/a100_dgx");

@@ -254,10 +254,11 @@ cli::Command model_command(const Devices& devices) {
        "then measure N random points of each signature apart, into held-out-NAME.jsonl.zst beside the store, for "
        "dooly profile score",
        &arguments->held_out},
-      {"--max-num-batched-tokens", "N", "tokens of a step (default 8192)", &arguments->max_batched_tokens},
-      {"--max-num-seqs", "N", "sequences of a step (default 256)", &arguments->max_sequences},
-      {"--max-model-len", "N", "tokens of a sequence (default 32768)", &arguments->max_context},
-      {"--max-kv-tokens", "N", "tokens in the cache, of all sequences (default 1048576)", &arguments->max_kv_tokens},
+      {"--max-num-batched-tokens", "N", "tokens of a step, at least 16 (default 8192)", &arguments->max_batched_tokens},
+      {"--max-num-seqs", "N", "sequences of a step, at least 16 (default 256)", &arguments->max_sequences},
+      {"--max-model-len", "N", "tokens of a sequence, at least 16 (default 32768)", &arguments->max_context},
+      {"--max-kv-tokens", "N", "tokens in the cache, of all sequences, at least 16 (default 1048576)",
+       &arguments->max_kv_tokens},
       {"--point-timeout", "TIME", "for one point, then it counts as failed (default 120s)", &arguments->point_timeout},
       {"--dry-run", "", "measure nothing: who needs which signatures, and what is there", &arguments->dry_run}};
   command.examples = {
