@@ -6,6 +6,7 @@
 
 #include "oracle/oracle_error.hpp"
 #include "oracle/text_file.hpp"
+#include "oracle/usable_sample.hpp"
 #include "oracle_store/signature_store.hpp"
 #include "sim/deployment.hpp"
 #include "sim/profile_store.hpp"
@@ -66,12 +67,13 @@ oracle::StepPlan plan_of(const std::string& name, const std::vector<std::filesys
 
 const oracle::Gpu& gpu_of(const std::optional<std::string>& asked, const std::vector<std::filesystem::path>& stores,
                           const std::string& environment) {
-  if (asked) return oracle::find_gpu(*asked);
-  const std::vector<std::string> gpus = sim::profiled_gpus(stores, environment);
-  if (gpus.size() == 1) return oracle::find_gpu(gpus.front());
+  const std::vector<std::string> gpus =
+      asked && environment.empty() ? std::vector<std::string>{} : sim::profiled_gpus(stores, environment);
   if (gpus.empty() && !environment.empty())
-    throw UsageError("--environment: no environment of the stores that names a GPU holds this, got '" + environment +
-                     "'; dooly store ls lists them");
+    throw UsageError("--environment: no environment of the stores has this in its id or description, got '" +
+                     environment + "'; dooly store ls lists them");
+  if (asked) return oracle::find_gpu(*asked);
+  if (gpus.size() == 1) return oracle::find_gpu(gpus.front());
   throw UsageError(gpus.empty() ? std::string("--gpu: needed, the stores name no GPU")
                                 : "--gpu: needed, the stores have several: " + listed(gpus));
 }
@@ -82,7 +84,7 @@ oracle::StepPlan of_measured_backend(const oracle::StepPlan& plan, const oracle:
   if (plan.backend == "torch") return plan;  // its other kernels are LibTorch's, too
   oracle::StepPlan measured = sim::with_measured_backend(
       plan, gpu.name, [&](std::string_view backend) { return oracle::with_backend(plan, backend); },
-      [&](const oracle::Signature& signature) { return !source.samples(signature).empty(); });
+      [&](const oracle::Signature& signature) { return oracle::has_answer(source, signature); });
   if (measured.backend == plan.backend) return plan;
   const std::string what = "attention: the store has none of " + plan.backend + ", but of " + measured.backend;
   if (plan.backend_is_default) {

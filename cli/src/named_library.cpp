@@ -62,6 +62,11 @@ class Naming {
   std::size_t named_ = 0;
 };
 
+bool may_be_in_a_version(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' || c == '+' ||
+         c == '_' || c == '-';
+}
+
 }  // namespace
 
 NamedLibrary named_library(const std::string& text, const std::string& option) {
@@ -69,6 +74,8 @@ NamedLibrary named_library(const std::string& text, const std::string& option) {
   if (equals == 0 || equals == std::string::npos || equals + 1 == text.size())
     throw UsageError(option + ": must be NAME=VERSION, got '" + text + "'");
   NamedLibrary library{text.substr(0, equals), text.substr(equals + 1)};
+  if (!std::all_of(library.version.begin(), library.version.end(), may_be_in_a_version))
+    throw UsageError(option + ": a version has letters, digits and . + _ - alone, got '" + text + "'");
   const std::vector<std::string> known = oracle::kernel_libraries();
   if (std::find(known.begin(), known.end(), library.name) == known.end())
     throw UsageError(option + ": " + refused_word("unknown kernel library", library.name, known));

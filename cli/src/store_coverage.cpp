@@ -1,5 +1,7 @@
 #include "store_coverage.hpp"
 
+#include "oracle/usable_sample.hpp"
+
 #include <algorithm>
 #include <variant>
 
@@ -11,7 +13,7 @@ StoreCoverage::StoreCoverage(store::RecordStream& records) {
     if (const auto* environment = std::get_if<store::EnvironmentRecord>(&record))
       gpus_.insert(environment->environment.gpu);
     const auto* sample = std::get_if<store::SampleRecord>(&record);
-    if (sample != nullptr && sample->sample.status == oracle::SampleStatus::kOk) samples_[sample->signature] += 1;
+    if (sample != nullptr && oracle::may_answer(sample->sample)) samples_[sample->signature] += 1;
   }
 }
 

@@ -12,6 +12,8 @@
 #include "oracle_store/portable_file.hpp"
 #include "oracle_store/sources.hpp"
 
+#include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <set>
 
@@ -43,8 +45,21 @@ struct ExportArguments {
     made.block_size = positive_number(block_size, "--block-size").value_or(made.block_size);
     made.suspects = suspects;
     if (!tensor_parallel.empty()) made.tensor_parallel.clear();
-    for (const std::string& degree : tensor_parallel) made.tensor_parallel.push_back(*positive_number(degree, "--tp"));
+    for (const std::string& degrees : tensor_parallel) add_degrees(degrees, made.tensor_parallel);
     return made;
+  }
+
+ private:
+  /// Of a list with commas.
+  static void add_degrees(const std::string& text, std::vector<std::uint32_t>& into) {
+    for (std::size_t from = 0; from <= text.size();) {
+      const std::size_t comma = std::min(text.find(',', from), text.size());
+      const std::uint32_t degree = *positive_number(text.substr(from, comma - from), "--tp");
+      if (std::find(into.begin(), into.end(), degree) != into.end())
+        throw UsageError("--tp: " + std::to_string(degree) + " comes twice");
+      into.push_back(degree);
+      from = comma + 1;
+    }
   }
 };
 
@@ -105,6 +120,9 @@ ExitCode export_foreign(const ExportArguments& arguments, Terminal& terminal) {
     return 0;
   };
   const auto source = store::open_sample_source(named_stores(arguments.store), choice);
+  if (arguments.environment && origins.gpus.empty())
+    throw UsageError("--environment: no environment of the store has this in its id or description, got '" +
+                     *arguments.environment + "'; dooly store ls lists them");
   try {
     std::string report;
     const auto write_into = [&](const std::filesystem::path& folder) {
@@ -143,7 +161,7 @@ Command store_export_command() {
        &a.environment},
       {"--model", "MODEL", "other formats: the model to write for", &a.model},
       {"--gpu", "NAME", "other formats: names the folder; default: the store's only one", &a.gpu},
-      {"--tp", "N", "other formats: tensor parallel degrees, default 1", &a.tensor_parallel},
+      {"--tp", "SIZES", "other formats: tensor parallel degrees, with commas (default 1)", &a.tensor_parallel},
       {"--dtype", "DTYPE", "other formats: of weights and activations", &a.dtype},
       {"--kv-dtype", "DTYPE", "other formats: of the KV cache", &a.kv_dtype},
       {"--backend", "NAME", "other formats: family of attention", &a.backend},

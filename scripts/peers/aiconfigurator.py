@@ -21,7 +21,12 @@ WEIGHTS = {"bfloat16": "bfloat16", "fp8": "fp8", "fp8_block": "fp8_block"}
 def records(store):
     keys = {}
     for line in output_of(["zstdcat", store], f"reading {store}").splitlines():
-        record = json.loads(line)
+        try:
+            record = json.loads(line)
+        except ValueError:
+            record = None
+        if not isinstance(record, dict) or "record" not in record:
+            raise PeerError(f"{store}: is no portable store")
         if record["record"] == "operator":
             keys[record["signature"]] = record["key"]
         elif record["record"] == "sample" and record.get("status", "ok") == "ok" and record["regime"] != "sustained":
@@ -117,8 +122,12 @@ def systems_of(python, work, name):
     """A copy of the peer's folder of systems that may be changed."""
     home = output_of([python, "-c", "import aiconfigurator_core as a; print(a.__path__[0])"], "AIConfigurator").strip()
     target = work / name
-    shutil.copytree(pathlib.Path(home) / "systems", target,
-                    ignore=lambda folder, names: [n for n in names if pathlib.Path(folder).name == "data" and n != SYSTEM])
+    try:
+        shutil.copytree(pathlib.Path(home) / "systems", target, ignore=lambda folder, names: [
+            n for n in names if pathlib.Path(folder).name == "data" and n != SYSTEM])
+    except shutil.Error as error:  # a list of what failed
+        _, copy, why = error.args[0][0]
+        raise PeerError(f"{copy}: {why}") from error
     return target
 
 
@@ -133,15 +142,16 @@ def add_arguments(parser):
 
 def run(arguments, folders):
     scratch = folders.scratch
+    ours = tables(arguments.store)  # and what dooly says of the store and the model, before anything is fetched
+    mine = own(arguments.dooly, arguments.store, arguments.model, scratch)
     python = installed(folders, "aiconfigurator", [[PACKAGE]], "about 900 MB")
     files = {}
-    for name, rows in tables(arguments.store).items():
+    for name, rows in ours.items():
         files[name] = str(scratch / f"{name}.json")
         pathlib.Path(files[name]).write_text(json.dumps(rows))
         print(f"{name}: {len(rows)} rows")
     theirs = peer(python, systems_of(python, scratch, "systems"), arguments.peer_model, {})
     on_ours = peer(python, systems_of(python, scratch, "systems-ours"), arguments.peer_model, files)
-    mine = own(arguments.dooly, arguments.store, arguments.model, scratch)
     print("| step | peer, own tables, ms | peer, our store, ms | dooly predict, our store, ms | peer ÷ dooly |\n|---|--:|--:|--:|--:|")
     for (kind, batch, length), first, second, third in zip(STEPS, theirs, on_ours, mine):
         ratio = f"{second['ms'] / third:.3f}" if "ms" in second else second["error"][:60]

@@ -15,6 +15,7 @@ lie where its hub client keeps data sets, so that it finds them without a networ
 """
 import csv
 import json
+import math
 import os
 import pathlib
 
@@ -73,6 +74,8 @@ def check(arguments):
     for name in ("requests", "prompt", "output", "rate", "own_rate", "own_tp"):
         if not getattr(arguments, name) > 0:
             raise PeerError(f"--{name.replace('_', '-')}: has to be more than 0")
+        if not math.isfinite(getattr(arguments, name)):
+            raise PeerError(f"--{name.replace('_', '-')}: has to be finite")
     if arguments.output < 2:
         raise PeerError("--output: has to be at least 2, for a time between tokens")
     if arguments.prompt + arguments.output > MOST_TOKENS:
@@ -190,17 +193,17 @@ def on_both(python, tables, arguments, scratch):
 
 
 def of_store(arguments, scratch):
-    """Tables of the store in Vidur's layout."""
+    """Tables of the store in Vidur's layout, and what is to be said of them."""
     report = output_of([arguments.dooly, "store", "export", arguments.store, scratch / "ours", "--format", "vidur",
                         "--model", arguments.model, "--gpu", arguments.gpu, "--environment", arguments.gpu],
                        f"dooly store export of {arguments.store} ({arguments.gpu})")
     tables = vidur_tables.exported(scratch / "ours", arguments.gpu, "", arguments.model)
     vidur_tables.require_complete(tables, 1, arguments.store)
     cells, predictions = vidur_tables.predicted_share(tables["mlp"])
-    print(f"Part 2: {arguments.model} of {arguments.store.name}, for Vidur {arguments.peer_model} on one h100 (the nearest "
-          f"device it knows to {arguments.gpu})\n{report}mlp.csv, of what Vidur reads: {predictions:,} of {cells:,} cells "
-          "predicted\n")
-    return tables
+    said = (f"Part 2: {arguments.model} of {arguments.store.name}, for Vidur {arguments.peer_model} on one h100 (the nearest "
+            f"device it knows to {arguments.gpu})\n{report}mlp.csv, of what Vidur reads: {predictions:,} of {cells:,} cells "
+            "predicted\n")
+    return tables, said
 
 
 def scenario(arguments, trace, host, asynchronous):
@@ -293,8 +296,9 @@ def on_ours(python, tables, arguments, scratch):
 def run(arguments, folders):
     check(arguments)
     scratch = folders.scratch
+    ours, said = of_store(arguments, scratch)  # first, for what is wrong with the options
     published = round_trip(arguments, scratch)
-    ours = of_store(arguments, scratch)
+    print(said)
     if arguments.dry_run:
         print("Dry run: Vidur is not asked.")
         return

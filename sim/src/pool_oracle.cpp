@@ -4,6 +4,7 @@
 #include "oracle/oracle_error.hpp"
 #include "oracle/oracle_factory.hpp"
 #include "oracle/step_plan.hpp"
+#include "oracle/usable_sample.hpp"
 #include "oracle_profiled/profiled_oracle.hpp"
 #include "sim/profile_store.hpp"
 
@@ -55,7 +56,7 @@ oracle::StepPlan plan_of(const scenario::Pool& spec, const PoolDeployment& pool,
   if (!is_free) return plan;
   return with_measured_backend(std::move(plan), pool.gpu->name, make, [&](const oracle::Signature& signature) {
     return std::any_of(sources.begin(), sources.end(),
-                       [&](const oracle::SampleSource* source) { return !source->samples(signature).empty(); });
+                       [&](const oracle::SampleSource* source) { return oracle::has_answer(*source, signature); });
   });
 }
 

@@ -147,7 +147,8 @@ TEST(OracleQuery, ABadLineAnswersItsErrorWithItsId) {
 }
 
 /// A store with samples of every operator of the plan but one.
-std::string write_store(const Scratch& scratch, const oracle::StepPlan& plan, const std::string& without) {
+std::string write_store(const Scratch& scratch, const oracle::StepPlan& plan, const std::string& without,
+                        oracle::SampleStatus attention = oracle::SampleStatus::kOk) {
   const std::string path = scratch.name("mine.jsonl.zst");
   store::PortableSink sink(path);
   oracle::Environment environment;
@@ -159,6 +160,7 @@ std::string write_store(const Scratch& scratch, const oracle::StepPlan& plan, co
     sample.point = point;
     sample.count = 1;
     sample.regime = oracle::ClockRegime::kCool;
+    if (entry.binding == oracle::Binding::kAttention) sample.status = attention;
     sample.median_s = sample.mean_s = sample.min_s = sample.p10_s = sample.p90_s = seconds;
     sink.sample(entry.key, sample);
   };
@@ -318,6 +320,50 @@ TEST_F(PredictFa2, AScenarioTakesTheMeasuredBackEndTooAndSaysSo) {
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_NE(run.out.find("store 'mine'; attention by fa2, which was measured;"), std::string::npos) << run.out;
   EXPECT_NE(dooly({"explain", file}).out.find("attention by fa2 x32: its own samples"), std::string::npos);
+}
+
+/// A store in which FlashAttention 3 was tried, and FlashAttention 2 measured.
+class PredictFa3Tried : public PredictFa2, public testing::WithParamInterface<oracle::SampleStatus> {
+ protected:
+  void SetUp() override {
+    PredictFa2::SetUp();
+    Scratch other;
+    const std::string tried = write_store(other, plan_, "", GetParam()), both = other.name("both.jsonl.zst");
+    std::vector<std::string> merge{"store", "merge", both, store_, tried};
+    ASSERT_EQ(dooly(merge).code, 0);
+    std::filesystem::rename(both, store_);
+  }
+};
+
+TEST_P(PredictFa3Tried, WhatMayNotAnswerCountsAsNotMeasured) {
+  const ProcessResult free = predicted(planned({}, "free.json"));
+  EXPECT_EQ(free.err,
+            "attention: the store has none of fa3, but of fa2, which answers (dooly plan --backend decides)\n");
+  EXPECT_EQ(json::parse(free.out).at("provenance").at("roofline"), 0.0);
+  const std::string file = scratch_.file("s.yaml", small_scenario() + "oracle: {kind: profiled, store: mine}\n");
+  const ProcessResult run = dooly({"run", file});
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_NE(run.out.find("attention by fa2, which was measured;"), std::string::npos) << run.out;
+}
+
+INSTANTIATE_TEST_SUITE_P(Status, PredictFa3Tried,
+                         testing::Values(oracle::SampleStatus::kSuspect, oracle::SampleStatus::kLaunchFailed));
+
+TEST_F(Predict, AnEnvironmentThatNoStoreHasIsRefusedWhetherTheGpuIsNamedOrNot) {
+  std::vector<std::string> words{"predict",  "--plan",        scratch_.name("plan.json"),
+                                 "--store",  store_,          "--batch",
+                                 "1x1@1024", "--environment", "zzz"};
+  const ProcessResult without = dooly(words);
+  EXPECT_EQ(without.code, 2);
+  EXPECT_EQ(without.err,
+            "--environment: no environment of the stores has this in its id or description, got 'zzz'; dooly store ls "
+            "lists them\n");
+  words.insert(words.end(), {"--gpu", "H200-SXM"});
+  const ProcessResult with = dooly(words);
+  EXPECT_EQ(with.code, 2);
+  EXPECT_EQ(with.err, without.err);
+  words[8] = "measured";
+  EXPECT_EQ(dooly(words).code, 0);
 }
 
 TEST_F(Predict, ThePlansBackEndStaysWhereItIsMeasured) {

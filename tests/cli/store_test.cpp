@@ -139,9 +139,12 @@ TEST_F(StoreVerb, AKernelLibraryIsNamedWhereEnvironmentsDoNotYet) {
   EXPECT_EQ(read_file(named), read_file(expected));
   EXPECT_EQ(verb({"verify", named}).out, named + ": sound\n");
 
-  for (const auto& [word, why] : {std::pair{"triton", "--library: must be NAME=VERSION, got 'triton'"},
-                                  std::pair{"cuda=13", "--library: unknown kernel library, got 'cuda'"},
-                                  std::pair{"flashinfer=0.6.14", "holds no sample of kernels of flashinfer"}}) {
+  for (const auto& [word, why] :
+       {std::pair{"triton", "--library: must be NAME=VERSION, got 'triton'"},
+        std::pair{"triton=3.6 0", "--library: a version has letters, digits and . + _ - alone, got"},
+        std::pair{"triton=3.6,x", "--library: a version has letters, digits and . + _ - alone, got"},
+        std::pair{"cuda=13", "--library: unknown kernel library, got 'cuda'"},
+        std::pair{"flashinfer=0.6.14", "holds no sample of kernels of flashinfer"}}) {
     const ProcessResult refused = verb({"import", scratch_.name("no.jsonl.zst"), old, "--library", word});
     EXPECT_EQ(refused.code, 2) << refused.err;
     EXPECT_NE(refused.err.find(why), std::string::npos) << refused.err;
@@ -184,10 +187,40 @@ TEST_F(StoreVerb, AnExportSaysWhereItsSamplesComeFrom) {
                                    {.file_size = 40});
   EXPECT_EQ(full.code, 3);
   EXPECT_FALSE(std::filesystem::exists(scratch_ / "full"));
+  const ProcessResult none = verb({"export", first, scratch_.name("none"), "--format", "llmservingsim", "--model",
+                                   "meta-llama/Llama-3.1-8B", "--environment", "zzz"});
+  EXPECT_EQ(none.code, 2);
+  EXPECT_EQ(none.err,
+            "--environment: no environment of the store has this in its id or description, got 'zzz'; dooly store ls "
+            "lists them\n");
+  EXPECT_FALSE(std::filesystem::exists(scratch_ / "none"));
   ASSERT_EQ(verb({"import", again, exported, "--format", "llmservingsim"}).code, 0);
   const ProcessResult same = verb({"diff", first, again, "--exit-code"});
   EXPECT_EQ(same.code, 0) << same.out;
   EXPECT_NE(same.out.find("4 records equal"), std::string::npos) << same.out;
+}
+
+TEST_F(StoreVerb, AnExportIsOfTensorParallelDegreesWithCommas) {
+  const std::string profile = scratch_.name("profile"), first = scratch_.name("first.jsonl.zst");
+  const std::filesystem::path at = profile + "/RTXPRO6000/meta-llama/Llama-3.1-8B/bf16";
+  for (const char* degree : {"tp1", "tp2"}) {
+    std::filesystem::create_directories(at / degree);
+    std::ofstream(at / degree / "dense.csv") << "layer,tokens,time_us\nqkv_proj,1,20.1\nqkv_proj,2,20.3\n";
+  }
+  std::ofstream(at / "meta.yaml") << "gpu: RTX-PRO-6000\nvllm_version: 0.19.0\ncuda_version: 13.0\n";
+  ASSERT_EQ(verb({"import", first, profile, "--format", "llmservingsim"}).code, 0);
+  const auto exported = [&](const std::string& folder, const std::vector<std::string>& degrees) {
+    std::vector<std::string> words{"export",        first,     scratch_.name(folder),    "--format",
+                                   "llmservingsim", "--model", "meta-llama/Llama-3.1-8B"};
+    for (const std::string& each : degrees) words.insert(words.end(), {"--tp", each});
+    return verb(words);
+  };
+  const ProcessResult listed = exported("listed", {"1,2"}), repeated = exported("repeated", {"1", "2"});
+  EXPECT_EQ(listed.code, 0) << listed.err;
+  EXPECT_EQ(listed.out, repeated.out);
+  EXPECT_NE(listed.out.find("tp2/dense.csv"), std::string::npos) << listed.out;
+  EXPECT_EQ(exported("twice", {"2,1", "2"}).err, "--tp: 2 comes twice\n");
+  EXPECT_EQ(exported("gap", {"1,"}).err, "--tp: must be a positive number, got ''\n");
 }
 
 TEST_F(StoreVerb, AnExportOfCollectivesIsOfOneNode) {

@@ -52,7 +52,10 @@ TEST_F(Sources, AnotherEnvironmentStandsInOnlyWhenAsked) {
   write_portable(scratch_ / "c", measured("B", test_key(2), {test_sample(8, 3e-5)}));
   const std::vector<std::filesystem::path> all = {scratch_ / "a", scratch_ / "b", scratch_ / "c"};
   const std::string refusal = message_of<StoreError>([&] { open_sample_source(all)->samples(one_); });
-  EXPECT_NE(refusal.find("two environments"), std::string::npos) << refusal;
+  EXPECT_NE(refusal.find(" was measured in 2 environments: "), std::string::npos) << refusal;
+  for (const char* gpu : {"A", "B"})
+    EXPECT_NE(refusal.find(oracle::environment_id(test_environment(gpu)).substr(0, 12)), std::string::npos) << refusal;
+  EXPECT_NE(refusal.find("--environment, or of a scenario's oracle the key environment"), std::string::npos) << refusal;
   EXPECT_EQ(open_sample_source(all)->samples(two_).at(0).median_s, 3e-5) << "only one has it";
   const auto ranked = open_sample_source(all, [](const std::string&, const oracle::Environment& environment) {
     return std::optional(environment.gpu == "B" ? 0 : 1);

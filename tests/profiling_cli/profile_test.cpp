@@ -98,6 +98,46 @@ TEST(Profile, HeldOutPointsAreMeasuredApartAndScored) {
   EXPECT_EQ(score.err.find("another environment"), std::string::npos) << score.err;
 }
 
+/// What a run would stumble over at its end, it says at its begin.
+TEST(Profile, AHeldOutFileThatCannotBeFilledIsRefusedBeforeTheSweep) {
+  const Scratch scratch;
+  const std::string file = scratch.name("f.jsonl.zst"), apart = scratch.name("held-out-f.jsonl.zst");
+  const auto refused = [&] {
+    const ProcessResult result = dooly({"model", kLlama, "--device", "fast", "--out", file, "--held-out", "5"});
+    EXPECT_NE(result.code, 0);
+    EXPECT_EQ(result.err.rfind(apart, 0), 0u) << result.err;
+    EXPECT_EQ(result.out, "");
+    EXPECT_FALSE(std::filesystem::exists(file));
+    EXPECT_FALSE(std::filesystem::exists(file + ".partial"));
+  };
+  std::ofstream(apart) << "junk\n";
+  refused();
+  EXPECT_FALSE(std::filesystem::exists(apart + ".partial"));
+  std::filesystem::remove(apart);
+  std::filesystem::create_directory(apart);
+  refused();
+  std::filesystem::remove(apart);
+  std::ofstream(apart + ".partial") << "junk\n";
+  refused();
+  EXPECT_EQ(lines_with(apart + ".partial", "junk"), 1u);
+}
+
+TEST(Profile, MaxPointsBoundsHeldOutPointsToo) {
+  const Scratch scratch;
+  const std::string file = scratch.name("f.jsonl.zst"), apart = scratch.name("held-out-f.jsonl.zst");
+  std::vector<std::string> words{"model", kLlama, "--device", "fast", "--out", file};
+  ASSERT_EQ(dooly(words).code, 0);
+  words.insert(words.end(), {"--held-out", "5", "--max-points", "7"});
+  const ProcessResult first = dooly(words);
+  EXPECT_EQ(first.code, 0) << first.err;
+  EXPECT_NE(first.out.find("The number of points is reached; the same command goes on."), std::string::npos)
+      << first.out;
+  EXPECT_EQ(samples_of(apart).size(), 7u);
+  words.back() = "100";
+  EXPECT_EQ(dooly(words).code, 0);
+  EXPECT_EQ(samples_of(apart).size(), 65u);
+}
+
 TEST(Profile, KilledItLosesAtMostOnePointAndGoesOn) {
   const Scratch scratch;
   const std::string file = scratch.name("f.jsonl.zst");

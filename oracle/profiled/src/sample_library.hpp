@@ -1,6 +1,6 @@
 #pragma once
 
-#include "oracle/sample_set.hpp"
+#include "oracle/usable_sample.hpp"
 
 #include <optional>
 #include <vector>
@@ -14,9 +14,7 @@ class SampleLibrary {
   /// The usable samples of a signature; empty: none.
   std::vector<Sample> usable(const Signature& signature) const {
     std::vector<Sample> samples = source_->samples(signature);
-    std::erase_if(samples, [](const Sample& s) {
-      return s.status != SampleStatus::kOk || !(s.median_s > 0 && s.median_s <= kLongestRunS);
-    });
+    std::erase_if(samples, [](const Sample& sample) { return !may_answer(sample); });
     return samples;
   }
   const std::vector<SampleSet>& sets() {

@@ -132,15 +132,15 @@ class MergedSource final : public oracle::SampleSource {
 
   std::vector<Sample> samples(const Signature& signature) const override {
     std::vector<Sample> found;
-    const std::pair<const std::pair<int, std::string>, Chosen>* answered = nullptr;
+    std::vector<const Environments::value_type*> answered;
     for (const auto& environment : environments_) {
-      if (answered != nullptr && environment.first.first != answered->first.first) break;
+      if (!answered.empty() && environment.first.first != answered.front()->first.first) break;
       std::vector<Sample> here = samples_in(environment.first.second, environment.second, signature);
       if (here.empty()) continue;
-      if (answered != nullptr) refuse_both(signature, *answered, environment);
-      answered = &environment;
+      answered.push_back(&environment);
       found = std::move(here);
     }
+    if (answered.size() > 1) refuse_all(signature, answered);
     return found;
   }
 
@@ -183,11 +183,15 @@ class MergedSource final : public oracle::SampleSource {
     return found;
   }
 
-  [[noreturn]] void refuse_both(const Signature& signature, const Environments::value_type& left,
-                                const Environments::value_type& right) const {
-    throw StoreError(fmt::format("{} was measured in two environments, {} ({}) and {} ({}): say which one to use",
-                                 title(key_of(signature)), left.first.second.substr(0, 12), left.second.title,
-                                 right.first.second.substr(0, 12), right.second.title));
+  [[noreturn]] void refuse_all(const Signature& signature,
+                               const std::vector<const Environments::value_type*>& answered) const {
+    std::string all;
+    for (const auto* each : answered)
+      all += fmt::format("{}{} ({})", all.empty() ? "" : ", ", each->first.second.substr(0, 12), each->second.title);
+    throw StoreError(
+        fmt::format("{} was measured in {} environments: {}; say which one to use, by its id: --environment, or of a "
+                    "scenario's oracle the key environment",
+                    title(key_of(signature)), answered.size(), all));
   }
 
   OperatorKey key_of(const Signature& signature) const {

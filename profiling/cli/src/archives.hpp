@@ -17,6 +17,9 @@ class OpenArchive : public SampleArchive {
 };
 
 std::unique_ptr<OpenArchive> open_portable(const std::filesystem::path& file);
+/// Throws what open_portable() would because of what lies there: no portable file, or no unfinished one beside it.
+/// Leaves nothing.
+void refuse_unfillable(const std::filesystem::path& file);
 /// Throws UsageError in a build without the store.
 std::unique_ptr<OpenArchive> open_store(const std::filesystem::path& directory);
 

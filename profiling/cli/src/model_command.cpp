@@ -144,6 +144,7 @@ struct HeldOutJob {
   std::filesystem::path store;
   SweepSettings settings = {};  ///< of the sweep
   double spent_s = 0;           ///< by the sweep
+  std::uint64_t points = 0;     ///< of the sweep, with those that failed
 };
 
 /// Points that the fit never sees, into a file of their own.
@@ -152,6 +153,13 @@ ExitCode hold_out(const HeldOutJob& job, Measurer& measurer, const std::vector<O
   const std::filesystem::path file = held_out_beside(job.store);
   SweepSettings settings = job.settings;
   if (settings.budget_s > 0) settings.budget_s = std::max(1e-3, settings.budget_s - job.spent_s);
+  if (settings.max_points > 0) {
+    if (job.points >= settings.max_points) {
+      terminal.print(held_out_text({.end = SweepReport::End::kPoints}, job.store.string(), file.string()));
+      return ExitCode::kDone;
+    }
+    settings.max_points -= job.points;
+  }
   const auto archive = open_portable(file);
   SweepProgressLine progress(terminal);
   const HeldOutReport report = measure_held_out(measurer, *archive, operations, fitted, job.count, settings, &progress);
@@ -170,6 +178,7 @@ ExitCode measure(const ModelArguments& arguments, const Devices& devices, Termin
   HeldOutJob held_out{held_out_of(arguments), target};
   const MeasurerFactory factory = factory_of(arguments, devices, device, request);
   const Demands demands = planned(arguments, terminal);
+  if (held_out.count > 0) refuse_unfillable(held_out_beside(target));  // now, not after hours
 
   const cli::Interrupts interrupts;
   const auto is_interrupted = [&] { return interrupts.flag().load(); };
@@ -193,6 +202,7 @@ ExitCode measure(const ModelArguments& arguments, const Devices& devices, Termin
   if (held_out.count == 0 || report.end != SweepReport::End::kDone) return ExitCode::kDone;
   held_out.settings = settings;
   held_out.spent_s = report.spent_s;
+  held_out.points = report.points + report.failed;
   return hold_out(held_out, worker, operations, fitted, terminal);
 }
 
@@ -234,7 +244,7 @@ cli::Command model_command(const Devices& devices) {
        "still change between two points",
        &arguments->target},
       {"--budget", "TIME", "of the device, then end: 300s, 10m", &arguments->budget},
-      {"--max-points", "N", "then end", &arguments->max_points},
+      {"--max-points", "N", "then end; those of --held-out count too", &arguments->max_points},
       {"--grid",
        "KIND",
        "adaptive (default), or the dense grid of earlier profilers, for comparison",
@@ -244,10 +254,11 @@ cli::Command model_command(const Devices& devices) {
        "then measure N random points of each signature apart, into held-out-NAME.jsonl.zst beside the store, for "
        "dooly profile score",
        &arguments->held_out},
-      {"--max-num-batched-tokens", "N", "tokens of a step (default 8192)", &arguments->max_batched_tokens},
-      {"--max-num-seqs", "N", "sequences of a step (default 256)", &arguments->max_sequences},
-      {"--max-model-len", "N", "tokens of a sequence (default 32768)", &arguments->max_context},
-      {"--max-kv-tokens", "N", "tokens in the cache, of all sequences (default 1048576)", &arguments->max_kv_tokens},
+      {"--max-num-batched-tokens", "N", "tokens of a step, at least 16 (default 8192)", &arguments->max_batched_tokens},
+      {"--max-num-seqs", "N", "sequences of a step, at least 16 (default 256)", &arguments->max_sequences},
+      {"--max-model-len", "N", "tokens of a sequence, at least 16 (default 32768)", &arguments->max_context},
+      {"--max-kv-tokens", "N", "tokens in the cache, of all sequences, at least 16 (default 1048576)",
+       &arguments->max_kv_tokens},
       {"--point-timeout", "TIME", "for one point, then it counts as failed (default 120s)", &arguments->point_timeout},
       {"--dry-run", "", "measure nothing: who needs which signatures, and what is there", &arguments->dry_run}};
   command.examples = {

@@ -26,4 +26,12 @@ std::unique_ptr<OpenArchive> open_portable(const std::filesystem::path& file) {
   return std::make_unique<PortableOpen>(file);
 }
 
+void refuse_unfillable(const std::filesystem::path& file) {
+  const std::filesystem::path partial = file.string() + ".partial";
+  if (!std::filesystem::exists(file) && !std::filesystem::exists(partial)) return;
+  open_portable(file);
+  std::error_code ignored;
+  if (std::filesystem::file_size(partial, ignored) == 0) std::filesystem::remove(partial, ignored);
+}
+
 }  // namespace dooly::profiling

@@ -100,6 +100,8 @@ class HeldOutRun {
       report_.end = SweepReport::End::kInterrupted;
     } else if (settings_.budget_s > 0 && report_.spent_s >= settings_.budget_s) {
       report_.end = SweepReport::End::kBudget;
+    } else if (settings_.max_points > 0 && report_.points + report_.failed >= settings_.max_points) {
+      report_.end = SweepReport::End::kPoints;
     } else {
       return true;
     }
