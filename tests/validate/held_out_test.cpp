@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <ostream>
 #include <set>
 #include <sstream>
 #include <string>
@@ -26,6 +27,8 @@ struct HeldOut {
   std::string name;
   Score bound;  ///< at least so many points, errors of at most so much
 };
+
+void PrintTo(const HeldOut& set, std::ostream* out) { *out << set.name; }
 
 constexpr double kMedian = 3, kP90 = 8;  ///< what is aimed at
 
