@@ -182,7 +182,8 @@ class TritonAttention final : public VllmAttention {
   }
 
   std::string refusal(const AttentionShape& shape, at::ScalarType type) const override {
-    return type == at::kBFloat16 ? shapes_.refusal(shape) : "Triton attention: only bfloat16 is compiled";
+    return type == at::kBFloat16 ? shapes_.refusal(shape)
+                                 : "Triton attention: scripts/triton-attention compiles bfloat16 only";
   }
 
  private:

@@ -61,7 +61,8 @@ class VllmKernels final : public Kernels {
   std::string refusal(const ExpertShape& shape) const override { return compiled_.refusal(shape); }
 
   std::string refusal(const HeadShape& shape, at::ScalarType type) const override {
-    return type == at::kBFloat16 ? compiled_.refusal(shape) : "norms of heads: only bfloat16 is compiled";
+    return type == at::kBFloat16 ? compiled_.refusal(shape)
+                                 : "norms of heads: scripts/triton-norms compiles bfloat16 only";
   }
 
   bool can_be_captured() const override { return attention_->can_be_captured(); }
