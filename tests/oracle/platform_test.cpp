@@ -1,7 +1,9 @@
 #include "oracle/platform.hpp"
 
 #include "oracle/batch_shape.hpp"
+#include "oracle/model_table.hpp"
 #include "oracle/oracle_error.hpp"
+#include "oracle/step_plan.hpp"
 #include "tiny_model.hpp"
 
 #include <gtest/gtest.h>
@@ -53,18 +55,41 @@ TEST(CudaGraphs, ModeByCompositionAndTokens) {
   EXPECT_EQ(CudaGraphs({}).mode(equal_decodes(1, 9)), GraphMode::kNone);  // eager
 }
 
+/// Command-R7B: four groups of layers, 32 of them parallel; the plan tells the same as the model.
+TEST(Platforms, GroupsOfLayersAndParallelOnesTakeLonger) {
+  const ModelConfig& model = find_model("CohereForAI/c4ai-command-r7b-12-2024");
+  for (const LayerCounts& layers : {layer_counts(model), layer_counts(make_plan(model, {}))}) {
+    EXPECT_EQ(layers.dense, 32u);
+    EXPECT_EQ(layers.parallel, 32u);
+    EXPECT_EQ(layers.kv_groups, 4u);
+    const HostTimes host(find_platform("h200-vm"), layers);
+    EXPECT_NEAR(step_of(host, equal_decodes(1, 500), GraphMode::kNone).launch, 34.9 * kMs, 1e-12);
+    EXPECT_NEAR(step_of(host, equal_decodes(64, 500), GraphMode::kFull).schedule,
+                (0.08 + (0.016 + 3 * 0.0033) * 64) * kMs, 1e-12);
+  }
+  for (const char* name : {"meta-llama/Llama-3.1-8B", "Qwen/Qwen3-30B-A3B"}) {
+    const LayerCounts of_model = layer_counts(find_model(name)),
+                      of_plan = layer_counts(make_plan(find_model(name), {}));
+    EXPECT_EQ(of_model.kv_groups, 1u);
+    EXPECT_EQ(of_plan.kv_groups, 1u);
+    EXPECT_EQ(of_model.parallel + of_plan.parallel, 0u);
+    EXPECT_EQ(of_model.moe, of_plan.moe);
+  }
+}
+
 TEST(Platforms, H200VmGivesTheMeasuredMedians) {
   const HostTimes dense(find_platform("h200-vm"), 32, 0);
   const HostTime full = step_of(dense, equal_decodes(32, 500), GraphMode::kFull);
   EXPECT_NEAR(full.schedule, (0.08 + 0.016 * 32) * kMs, 1e-12);
   EXPECT_NEAR(full.update, (0.08 + 0.009 * 32) * kMs, 1e-12);
-  EXPECT_NEAR(full.launch, 1.6 * kMs, 1e-12);
-  EXPECT_NEAR(full.launch_lead, 1.6 * kMs, 1e-12);
+  const double launch = (1.25 + 0.075 * std::sqrt(32)) * kMs;
+  EXPECT_NEAR(full.launch, launch, 1e-12);
+  EXPECT_NEAR(full.launch_lead, launch, 1e-12);
   EXPECT_NEAR(full.turn, 0.1 * kMs, 1e-12);
   HostTime first = full;  // behind a prompt
   first.launch_after_prefill();
-  EXPECT_NEAR(first.launch, 2.35 * kMs, 1e-12);
-  EXPECT_NEAR(first.launch_lead, 2.35 * kMs, 1e-12);
+  EXPECT_NEAR(first.launch, launch + 0.75 * kMs, 1e-12);
+  EXPECT_NEAR(first.launch_lead, launch + 0.75 * kMs, 1e-12);
   EXPECT_NEAR(full.delivery, (1.2 + 0.034 * 32) * kMs, 1e-12);
   EXPECT_NEAR(step_of(dense, equal_decodes(1, 500), GraphMode::kFull).delivery, 1.0 * kMs, 1e-12);
   EXPECT_NEAR(step_of(dense, equal_decodes(1, 500), GraphMode::kPiecewise).launch, 10.6 * kMs, 1e-12);
@@ -73,7 +98,10 @@ TEST(Platforms, H200VmGivesTheMeasuredMedians) {
   EXPECT_NEAR(none.launch_lead, 2.5 * kMs, 1e-12);
   EXPECT_EQ(none.after_prefill, 0);
   const HostTimes experts(find_platform("h200-vm"), 0, 48);
-  EXPECT_NEAR(step_of(experts, equal_decodes(1, 500), GraphMode::kFull).launch, 3.1 * kMs, 1e-12);
+  const HostTime one = step_of(experts, equal_decodes(1, 500), GraphMode::kFull);
+  EXPECT_NEAR(one.launch, 1.8 * kMs, 1e-12);
+  EXPECT_NEAR(one.sample, 0.5066 * kMs, 1e-12);
+  EXPECT_NEAR(step_of(experts, equal_decodes(64, 500), GraphMode::kFull).launch, 3.2 * kMs, 1e-12);
   EXPECT_NEAR(step_of(experts, equal_decodes(1, 500), GraphMode::kPiecewise).launch, 15.0 * kMs, 1e-12);
   EXPECT_NEAR(step_of(experts, equal_decodes(1, 500), GraphMode::kNone).launch, 89.9 * kMs, 1e-12);
   EXPECT_NEAR(step_of(experts, equal_decodes(1, 500), GraphMode::kNone).launch_lead, 3.9 * kMs, 1e-12);

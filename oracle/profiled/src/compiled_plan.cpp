@@ -72,14 +72,28 @@ void CompiledPlan::AttentionOperatorModel::hold_first_tokens(const BatchShape& s
   hold(shape, std::span(ones).first(shape.prefills.size()), result);
 }
 
-void CompiledPlan::AttentionOperatorModel::hold_longest_chunk(const BatchShape& shape,
+void CompiledPlan::AttentionOperatorModel::hold_longest_chunk(const BatchShape& shape, const ChunkSums& chunks,
                                                               AttentionModel::Result& result) const {
+  constexpr double kMuchLonger = 1.5, kLost = 1.9;  // than what those that stand for all see
   if (shape.prefills.size() < 2) return;
-  const PrefillChunk* longest = nullptr;
   const auto tokens = [](const PrefillChunk& chunk) { return std::uint64_t{chunk.query} + chunk.context; };
-  for (const PrefillChunk& chunk : shape.prefills)
-    if (chunk.query > 1 && (longest == nullptr || tokens(chunk) > tokens(*longest))) longest = &chunk;
-  if (longest != nullptr) hold(shape, std::span(longest, 1), result);
+  std::size_t longest = 0;
+  for (std::size_t i = 1; i < shape.prefills.size(); ++i)
+    if (tokens(shape.prefills[i]) > tokens(shape.prefills[longest])) longest = i;
+  const PrefillChunk chunk = shape.prefills[longest];
+  if (chunk.query < 2) return;
+  hold(shape, std::span(&chunk, 1), result);
+  const double seen = (chunks.query_context + chunks.query_squares) / chunks.query;
+  const double lost = std::min(1.0, (chunks.longest / seen - kMuchLonger) / (kLost - kMuchLonger));
+  if (model.work().dealt || shape.prefills.size() > kMostHeld) return;  // there decodes run in a launch of their own
+  if (!(lost > 0)) return;
+  std::array<PrefillChunk, kMostHeld> others;
+  std::copy(shape.prefills.begin(), shape.prefills.end(), others.begin());
+  others[longest].query = 1;
+  AttentionModel::Result held = result;
+  hold(shape, std::span(others).first(shape.prefills.size()), held);
+  result.seconds = lost < 1 ? result.seconds + lost * (held.seconds - result.seconds) : held.seconds;
+  result.origin = held.origin;
 }
 
 CompiledPlan::Row CompiledPlan::row_of(const std::vector<RowOperator>& operators, double rows) {

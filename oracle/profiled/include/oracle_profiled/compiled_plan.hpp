@@ -90,7 +90,7 @@ class CompiledPlan {
       AttentionModel::Result result = model.at(shape, chunks);
       if (chunks.query > 0) {
         hold_first_tokens(shape, result);
-        hold_longest_chunk(shape, result);
+        hold_longest_chunk(shape, chunks, result);
       }
       result.origin = worse(result.origin, best);
       result.error = std::max(result.error, least_error);
@@ -100,8 +100,9 @@ class CompiledPlan {
     /// of the first token of each chunk, so that no further token makes it quicker.
     void hold_first_tokens(const BatchShape& shape, AttentionModel::Result& result) const;
     /// Unequal chunks count as equal ones, in which a short one on a long context gets lost: raises what the batch
-    /// takes to that of the longest chunk alone.
-    void hold_longest_chunk(const BatchShape& shape, AttentionModel::Result& result) const;
+    /// takes to that of the longest chunk alone and, the more of it is lost, to that of its first token beside the
+    /// others.
+    void hold_longest_chunk(const BatchShape& shape, const ChunkSums& chunks, AttentionModel::Result& result) const;
     /// At least what the batch with these chunks takes.
     void hold(const BatchShape& shape, std::span<const PrefillChunk> chunks, AttentionModel::Result& result) const;
     static constexpr std::size_t kMostHeld = 64;  ///< chunks
