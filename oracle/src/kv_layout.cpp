@@ -56,17 +56,15 @@ std::uint32_t pool_group_size(std::span<const std::uint32_t> layers) {
   return 2 * *most < 3 * *fewest ? *most : *fewest;
 }
 
-std::uint32_t pool_group_size(const std::vector<Spec>& specs) {
-  std::vector<std::uint32_t> layers;
-  for (const Spec& spec : specs) layers.push_back(spec.layers);
-  return pool_group_size(layers);
-}
+std::uint32_t groups_of(std::uint32_t layers, std::uint32_t size) { return (layers + size - 1) / size; }
 
 KvCacheLayout several_groups(const ModelConfig& model, const std::vector<Spec>& specs, std::uint32_t block_size) {
   double page = 0;
   for (const Spec& spec : specs) page = std::max(page, spec.token_bytes);
   KvCacheLayout layout;
-  layout.layers_per_group = pool_group_size(specs);
+  std::vector<std::uint32_t> layers;
+  for (const Spec& spec : specs) layers.push_back(spec.layers);
+  layout.layers_per_group = pool_group_size(layers);
   layout.block_bytes = static_cast<std::uint64_t>(std::llround(page * block_size)) * layout.layers_per_group;
   for (const Spec& spec : specs) {
     const double ratio = page / spec.token_bytes;
@@ -77,7 +75,7 @@ KvCacheLayout several_groups(const ModelConfig& model, const std::vector<Spec>& 
                       model.name, page, spec.token_bytes));
     }
     const std::uint32_t block_tokens = block_size * static_cast<std::uint32_t>(ratio);
-    const std::uint32_t count = (spec.layers + layout.layers_per_group - 1) / layout.layers_per_group;
+    const std::uint32_t count = groups_of(spec.layers, layout.layers_per_group);
     for (std::uint32_t i = 0; i < count; ++i) {  // layers i, i + count, i + 2 count …
       layout.groups.push_back({spec.kind, spec.window, (spec.layers - i + count - 1) / count, block_tokens});
     }
@@ -91,7 +89,7 @@ std::uint32_t kv_group_count(std::span<const std::uint32_t> layers) {
   if (layers.size() < 2) return 1;
   const std::uint32_t size = pool_group_size(layers);
   std::uint32_t groups = 0;
-  for (const std::uint32_t count : layers) groups += (count + size - 1) / size;
+  for (const std::uint32_t count : layers) groups += groups_of(count, size);
   return groups;
 }
 

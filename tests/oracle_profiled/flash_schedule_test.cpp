@@ -64,6 +64,17 @@ TEST(FlashSchedule, LongDecodesLeaveAChunkToTheOthers) {
   EXPECT_DOUBLE_EQ(kTenComputing.end({.few_tiles = 2, .few = 19}, chunk(60, 3, 3)), 5 * 4 + 2 * 4);
 }
 
+/// Lengths that are nearly one end as one does, on idle multiprocessors and in several rounds.
+TEST(FlashSchedule, TwoLengthsThatAreNearlyOneEndAlike) {
+  for (const double tiles : {4.0, 12.0, 27.0}) {
+    const double one = kTenComputing.end({.few_tiles = tiles, .few = 19}, chunk(12, 9, 3));
+    EXPECT_NEAR(kTenComputing.end({.few_tiles = tiles - 2, .few = 19, .many_tiles = 2, .many = 19.01, .last = 1},
+                                  chunk(12, 9, 3)),
+                one, 0.05)
+        << tiles;
+  }
+}
+
 TEST(FlashSchedule, ADecodeMuchLongerThanAllOthersEndsLast) {
   const double end =
       kTenComputing.end({.few_tiles = 30, .few = 1, .many_tiles = 1, .many = 99, .last = 1}, chunk(10, 3, 3));

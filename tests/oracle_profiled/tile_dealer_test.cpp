@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <cmath>
+#include <utility>
 
 namespace dooly::oracle {
 namespace {
@@ -39,6 +40,21 @@ TEST(TileDealer, ALongTileBehindShortOnesEndsLast) {
   EXPECT_NEAR(dealer.end({.rounds = 2, .few = {150, 1}, .many = {1, 50}}), 52.5, 0.1);
   // So many that they fill the device: their work counts.
   EXPECT_NEAR(dealer.end({.few = {300, 1}, .many = {1000, 50}}), 503, 25);
+}
+
+/// What two lengths stand for may be a part of a tile more or less than what fills all places.
+TEST(TileDealer, PartsOfTilesOpenNoRound) {
+  for (const TileDealer::Residency residency :
+       {TileDealer::Residency{.slots = 2, .alone = 1.3}, {.slots = 2, .alone = 1.3, .shares_memory = true}}) {
+    const TileDealer dealer(132, residency);
+    for (const auto& [few, many] : {std::pair{528.0, 264.0}, {8.0, 256.0}}) {
+      const double whole = dealer.end({.few = {few, 3}, .many = {many, 136}}), equal = dealer.end({.few = {264, 3}});
+      for (const double part : {-1e-9, 1e-9, -0.01, 0.01}) {
+        EXPECT_NEAR(dealer.end({.few = {few - part, 3}, .many = {many + part, 136}}) / whole, 1, 0.02) << few << part;
+        EXPECT_NEAR(dealer.end({.few = {264 + part, 3}}) / equal, 1, 0.02) << part;
+      }
+    }
+  }
 }
 
 TEST(TileDealer, LongTilesKeepTheirPlacesFromEachOther) {

@@ -26,8 +26,8 @@ LayerCounts layer_counts(const ModelConfig& model);
 LayerCounts layer_counts(const StepPlan& plan);
 
 /// Time to launch one forward pass: fixed + per_layer × dense layers + per_qk_norm × those of them with norms of
-/// queries and keys + per_moe_layer × layers of experts + per_parallel_layer × parallel ones, seconds; and more for
-/// each request of the batch.
+/// queries and keys + per_moe_layer × layers of experts + per_parallel_layer × parallel ones, seconds; and more by
+/// the root of the requests in the batch.
 struct LaunchTerm {
   double fixed = 0;
   double per_layer = 0;
@@ -86,8 +86,7 @@ struct Platform {
   double schedule = 0, schedule_per_request = 0;
   double update = 0, update_per_request = 0;
   double sample = 0, sample_per_request = 0;
-  double sample_moe = 0,
-         sample_moe_per_root_request = 0;  ///< in their place for models with experts; sample_moe 0: not
+  double sample_moe = 0, sample_moe_per_root_request = 0;  ///< for models with experts in their place, if not 0
   double schedule_per_request_group = 0, schedule_per_prompt_group = 0;  ///< more for each KV group beyond the first
   double schedule_prefill = 0, sample_prefill = 0, update_prefill = 0;  ///< more in steps with a part of a prompt
   LaunchTerm launch_full, launch_piecewise, launch_none;

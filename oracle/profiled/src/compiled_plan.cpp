@@ -83,9 +83,9 @@ void CompiledPlan::AttentionOperatorModel::hold_longest_chunk(const BatchShape& 
   const PrefillChunk chunk = shape.prefills[longest];
   if (chunk.query < 2) return;
   hold(shape, std::span(&chunk, 1), result);
+  if (model.work().dealt || shape.prefills.size() > kMostHeld) return;  // there decodes run in a launch of their own
   const double seen = (chunks.query_context + chunks.query_squares) / chunks.query;
   const double lost = std::min(1.0, (chunks.longest / seen - kMuchLonger) / (kLost - kMuchLonger));
-  if (model.work().dealt || shape.prefills.size() > kMostHeld) return;  // there decodes run in a launch of their own
   if (!(lost > 0)) return;
   std::array<PrefillChunk, kMostHeld> others;
   std::copy(shape.prefills.begin(), shape.prefills.end(), others.begin());

@@ -96,16 +96,8 @@ class HeldOutRun {
   }
 
   bool may_go_on() {
-    if (settings_.is_interrupted && settings_.is_interrupted()) {
-      report_.end = SweepReport::End::kInterrupted;
-    } else if (settings_.budget_s > 0 && report_.spent_s >= settings_.budget_s) {
-      report_.end = SweepReport::End::kBudget;
-    } else if (settings_.max_points > 0 && report_.points + report_.failed >= settings_.max_points) {
-      report_.end = SweepReport::End::kPoints;
-    } else {
-      return true;
-    }
-    return false;
+    report_.end = must_end(settings_, report_.spent_s, report_.points + report_.failed);
+    return report_.end == SweepReport::End::kDone;
   }
 
   Measurer& measurer_;

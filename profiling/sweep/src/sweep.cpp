@@ -174,17 +174,16 @@ void Sweep::activate_next() {
   }
 }
 
+SweepReport::End must_end(const SweepSettings& settings, double spent_s, std::uint64_t points) {
+  using End = SweepReport::End;
+  if (settings.is_interrupted && settings.is_interrupted()) return End::kInterrupted;
+  if (settings.budget_s > 0 && spent_s >= settings.budget_s) return End::kBudget;
+  return settings.max_points > 0 && points >= settings.max_points ? End::kPoints : End::kDone;
+}
+
 bool Sweep::may_go_on() {
-  if (settings_.is_interrupted && settings_.is_interrupted()) {
-    report_.end = SweepReport::End::kInterrupted;
-  } else if (settings_.budget_s > 0 && report_.spent_s >= settings_.budget_s) {
-    report_.end = SweepReport::End::kBudget;
-  } else if (settings_.max_points > 0 && report_.points + report_.failed >= settings_.max_points) {
-    report_.end = SweepReport::End::kPoints;
-  } else {
-    return true;
-  }
-  return false;
+  report_.end = must_end(settings_, report_.spent_s, report_.points + report_.failed);
+  return report_.end == SweepReport::End::kDone;
 }
 
 oracle::Sample Sweep::timed(Task& task, const Probe& probe) {

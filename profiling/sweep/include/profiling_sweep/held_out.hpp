@@ -47,8 +47,7 @@ struct HeldOutReport {
 
 /// Measures points of `operations` apart, `count` of each that has samples in `fitted` (by signature, as a sweep left
 /// them): none that is there, none beyond what failed. They go into `archive`, which fits nothing; what it holds
-/// already counts. Of `settings` the limits, budget, most points, regimes and
-/// clock apply.
+/// already counts. Of `settings` the limits, budget, most points, regimes and clock apply.
 HeldOutReport measure_held_out(Measurer& measurer, SampleArchive& archive, const std::vector<Operation>& operations,
                                const SamplesBySignature& fitted, std::size_t count, const SweepSettings& settings,
                                SweepObserver* observer = nullptr);

@@ -69,6 +69,9 @@ struct SweepReport {
   std::size_t own_points() const;
 };
 
+/// Why a run ends that has spent so much device time on so many points; kDone: it may go on.
+SweepReport::End must_end(const SweepSettings& settings, double spent_s, std::uint64_t points);
+
 /// Measures operations until their fits are good: first those that stand for a group of alike ones, all in turn, then
 /// the others with their help. Every point is in the archive before the next is measured; what is there is not measured
 /// again. Points faster than physics allows are repeated and, if they stay so, kept as suspect; those slower than
