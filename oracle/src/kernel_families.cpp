@@ -82,6 +82,13 @@ std::string kernel_family(const std::vector<std::string>& symbols) {
   return symbols.empty() ? std::string() : normalised(symbols.front());
 }
 
+std::uint64_t kernels_mark(const Sample& sample) {
+  if (sample.kernels.empty()) return 0;
+  std::string all;
+  for (const std::string& kernel : sample.kernels) all += kernel + '\n';
+  return std::max<std::uint64_t>(1, std::hash<std::string>{}(all));
+}
+
 FamilyMatch family_match(const OperatorKey& key, std::string_view ran) {
   if (ran.empty() || ran == key.family || calls(key.family, ran)) return FamilyMatch::kSame;
   const bool is_compiled = key.family == "inductor";

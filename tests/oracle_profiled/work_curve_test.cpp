@@ -39,6 +39,16 @@ TEST(WorkCurve, KeepsATileStep) {
   EXPECT_DOUBLE_EQ(curve.at(129).seconds, 20);
 }
 
+TEST(WorkCurve, AveragesTimesThatFallButNotFromOneKernelToTheNext) {
+  const WorkCurve one({{8, 50}, {16, 80}, {17, 20}, {32, 30}}, RowWork{});
+  EXPECT_NEAR(one.at(16).seconds, 45, 1e-9);  // the mean of 50, 80, 20 and 30: all are pooled
+  const WorkCurve two({{8, 50, 1}, {16, 80, 1}, {17, 20, 2}, {32, 18, 2}, {64, 30, 2}}, RowWork{});
+  EXPECT_DOUBLE_EQ(two.at(16).seconds, 80);
+  EXPECT_DOUBLE_EQ(two.at(17).seconds, 19);
+  EXPECT_DOUBLE_EQ(two.at(32).seconds, 19);
+  EXPECT_DOUBLE_EQ(two.at(64).seconds, 30);
+}
+
 TEST(WorkCurve, ExtrapolatesByTheScaledRooflineAndSaysSo) {
   const WorkCurve curve({{10, 110}, {200, 300}}, knee());
   EXPECT_DOUBLE_EQ(curve.at(400).seconds, 600);  // 300 × 400 ÷ 200

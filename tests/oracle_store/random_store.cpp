@@ -52,6 +52,7 @@ oracle::Sample random_sample(Random& random) {
   sample.regime = static_cast<oracle::ClockRegime>(random() % 3);
   sample.status = random() % 4 == 0 ? static_cast<oracle::SampleStatus>(random() % 5) : oracle::SampleStatus::kOk;
   sample.count = random() % 3 == 0 ? 0 : static_cast<std::uint32_t>(random());
+  if (random() % 3 == 0) sample.processes = static_cast<double>(sample.count / 2);
   for (double* at : {&sample.median_s, &sample.mean_s, &sample.std_s, &sample.min_s, &sample.p10_s, &sample.p90_s,
                      &sample.sm_clock_mhz, &sample.power_w})
     *at = figure();

@@ -82,6 +82,9 @@ Operation linear(std::uint64_t k, std::uint64_t n) {
 Operation norm(std::uint64_t hidden) {
   return operation_of(oracle::rms_norm_key("bfloat16", hidden, true), oracle::Binding::kTokens);
 }
+Operation embedding() {
+  return operation_of(oracle::embedding_key("bfloat16", 151936, 4096), oracle::Binding::kTokens);
+}
 Operation attention(std::uint32_t window, const char* family) {
   return operation_of(oracle::attention_key("bfloat16", "bfloat16",
                                             {.heads = 32, .kv_heads = 8, .head_dim = 128, .window = window}, family),

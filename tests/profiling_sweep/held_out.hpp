@@ -25,6 +25,7 @@ std::vector<oracle::SamplePoint> served_points(const Operation& operation, const
 /// Operations of Llama-3.1-8B's size and of a mixture of experts.
 Operation linear(std::uint64_t k, std::uint64_t n);
 Operation norm(std::uint64_t hidden);
+Operation embedding();
 Operation attention(std::uint32_t window = 0, const char* family = "fa3");
 Operation experts();
 

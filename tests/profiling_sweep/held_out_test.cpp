@@ -124,6 +124,17 @@ TEST_F(HeldOutMeasuring, WhatHasNoFitHasNoPointsAndSmallRangesEnd) {
   for (const oracle::SampleSet& set : held_out.measured()) EXPECT_NE(set.signature, operations[0].signature);
 }
 
+TEST_F(HeldOutMeasuring, ShortPointsAreMeansOverThreeProcessesToo) {
+  const std::vector<Operation> one{norm(4096)};
+  Sweep(device, fit, settings).run(one);
+  fitted = measured_in(fit, one, device.environment());
+  device.processes = {0, 0.3e-6, 0.15e-6};
+  EXPECT_EQ(measure_held_out(device, held_out, one, fitted, 20, settings).points, 20u);
+  std::size_t averaged = 0;
+  for (const oracle::Sample& sample : held_out.measured().at(0).samples) averaged += sample.processes == 3;
+  EXPECT_GE(averaged, 5u);
+}
+
 TEST_F(HeldOutMeasuring, FailuresAreKeptAndCount) {
   device.before = [](const oracle::OperatorKey&, oracle::Sample& sample) {
     sample.status = oracle::SampleStatus::kLaunchFailed;

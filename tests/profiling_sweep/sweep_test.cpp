@@ -179,6 +179,52 @@ TEST_F(Sweeps, RepeatWhatTookLongerThanSomethingLarger) {
   EXPECT_LE(held_out(norm(4096), archive.measured().at(0).samples, settings.refine.limits).p90, 0.03);
 }
 
+TEST_F(Sweeps, AverageShortPointsOverThreeProcesses) {
+  settings.refine.both_regimes = true;
+  device.processes = {0, 0.3e-6, 0.15e-6};
+  const SweepReport report = run({norm(4096), linear(4096, 4096)});
+  EXPECT_EQ(report.end, SweepReport::End::kDone);
+  std::size_t repeats = 0;
+  for (const oracle::SampleSet& set : archive.measured())
+    for (const oracle::Sample& sample : set.samples) {
+      const double law = SyntheticMeasurer::law(set.key, sample.point, sample.regime);
+      if (law > 5.1e-6) {
+        EXPECT_EQ(sample.processes, 0);
+        EXPECT_EQ(sample.count, 20u);
+      } else if (law < 4.9e-6) {
+        EXPECT_EQ(sample.processes, 3);
+        EXPECT_EQ(sample.count, 60u);
+        EXPECT_NEAR(sample.median_s - law, 0.15e-6, 0.04e-6);
+        EXPECT_NEAR(sample.std_s, 0.1225e-6, 0.02e-6);
+        EXPECT_NEAR(sample.min_s, law, 0.05e-6);
+        repeats += 2;
+      }
+    }
+  EXPECT_GE(repeats, 10u);
+  EXPECT_EQ(report.points + repeats, device.measured());
+  EXPECT_NEAR(report.spent_s, device.now(), 1e-9);
+  const std::uint64_t before = device.measured();
+  run({norm(4096), linear(4096, 4096)});
+  EXPECT_EQ(device.measured(), before);
+}
+
+TEST_F(Sweeps, GoOnWithShortPointsAfterAnInterruption) {
+  settings.refine.both_regimes = true;
+  device.processes = {0, 0.3e-6, 0.15e-6};
+  const std::uint64_t points = run({norm(4096)}).points;
+  const std::uint64_t all = device.measured();
+  SyntheticMeasurer other;
+  other.processes = device.processes;
+  MemoryArchive cut;
+  SweepSettings until = settings;
+  until.now = [&] { return other.now(); };
+  until.is_interrupted = [&] { return other.measured() == points + 3; };
+  EXPECT_EQ(Sweep(other, cut, until).run({norm(4096)}).end, SweepReport::End::kInterrupted);
+  until.is_interrupted = {};
+  EXPECT_EQ(Sweep(other, cut, until).run({norm(4096)}).points, 0u);
+  EXPECT_EQ(other.measured(), all);
+}
+
 class Watcher final : public SweepObserver {
  public:
   void progress(const SweepProgress& progress) override { all.push_back(progress); }

@@ -98,9 +98,16 @@ double SyntheticMeasurer::law(const oracle::OperatorKey& key, const oracle::Samp
   }
   if (key.kind == "attention") return attention(key, point, slower);
   if (key.kind == "moe_experts") return experts(key, point, slower);
+  if (key.kind == "embedding")
+    return point[0] <= 16 ? 1.2e-6 + 0.4e-6 * d(point[0]) : 1.5e-6 + 4 * d(point[0] * key.dims[1]) / kBandwidth;
   double width = 1;
   for (const std::uint64_t dim : key.dims) width += d(dim);
   return rows(d(point[0]) * width * 6);
+}
+
+bool SyntheticMeasurer::renew() {
+  ++process_;
+  return !processes.empty();
 }
 
 oracle::Sample SyntheticMeasurer::measure(const oracle::OperatorKey& key, const oracle::SamplePoint& point,
@@ -112,7 +119,9 @@ oracle::Sample SyntheticMeasurer::measure(const oracle::OperatorKey& key, const 
   now_ += 0.02;
   if (before) before(key, sample);
   if (sample.status != oracle::SampleStatus::kOk) return sample;
-  const double time = law(key, point, regime) * (1 + noise_ * std::normal_distribution<double>()(random_));
+  const double time = law(key, point, regime) * (1 + noise_ * std::normal_distribution<double>()(random_)) +
+                      (processes.empty() ? 0 : processes[process_ % processes.size()]);
+  if (key.kind == "embedding") sample.kernels = {point[0] <= 16 ? "small" : "large"};
   sample.count = 20;
   sample.kernel_family = kernel_family;
   sample.median_s = sample.mean_s = sample.min_s = sample.p10_s = sample.p90_s = time;

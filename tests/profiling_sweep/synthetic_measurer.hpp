@@ -7,6 +7,7 @@
 #include <map>
 #include <random>
 #include <string>
+#include <vector>
 
 namespace dooly::profiling {
 
@@ -22,12 +23,15 @@ class SyntheticMeasurer : public Measurer {
                          oracle::ClockRegime regime) override;
 
   /// Without noise.
+  /// A table look-up runs one kernel for up to 16 rows, a faster one for more.
   static double law(const oracle::OperatorKey& key, const oracle::SamplePoint& point, oracle::ClockRegime regime);
+  bool renew() override;
   double now() const { return now_; }
   std::uint64_t measured() const { return measured_; }
 
   std::map<std::string, std::string> libraries;  ///< of the environment
   std::string kernel_family;                     ///< of all samples
+  std::vector<double> processes;  ///< what each adds to every time, in seconds; empty: processes cannot be renewed
 
   /// Called before each point: may change the sample's status (then nothing is timed), throw, or end the process.
   std::function<void(const oracle::OperatorKey&, oracle::Sample&)> before;
@@ -37,6 +41,7 @@ class SyntheticMeasurer : public Measurer {
   std::mt19937_64 random_;
   double now_ = 0;
   std::uint64_t measured_ = 0;
+  std::size_t process_ = 0;
 };
 
 }  // namespace dooly::profiling

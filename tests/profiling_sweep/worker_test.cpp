@@ -41,6 +41,20 @@ TEST(WorkerMeasurer, AnswersAsTheMeasurerItself) {
   EXPECT_EQ(why, "no latent attention on this device");
 }
 
+TEST(WorkerMeasurer, IsRenewedAsAnotherProcessAndCountsNoRestart) {
+  WorkerMeasurer worker([] {
+    auto device = std::make_unique<SyntheticMeasurer>();
+    device->before = [](const oracle::OperatorKey&, oracle::Sample& sample) { sample.note = std::to_string(::getpid()); };
+    return device;
+  });
+  const auto process = [&] { return worker.measure(norm(4096).key, {64}, oracle::ClockRegime::kCool).note; };
+  const std::string first = process();
+  EXPECT_EQ(process(), first);
+  EXPECT_TRUE(worker.renew());
+  EXPECT_NE(process(), first);
+  EXPECT_EQ(worker.restarts(), 0u);
+}
+
 TEST(WorkerMeasurer, ALostDeviceCostsThePointAlone) {
   WorkerMeasurer worker(breaking([] { throw std::runtime_error("CUDA error: illegal address\nsticky"); }));
   EXPECT_EQ(worker.measure(norm(4096).key, {16}, oracle::ClockRegime::kCool).status, oracle::SampleStatus::kOk);

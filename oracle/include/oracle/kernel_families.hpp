@@ -2,6 +2,7 @@
 
 #include "oracle/environment.hpp"
 #include "oracle/operator_key.hpp"
+#include "oracle/sample.hpp"
 
 #include <cstdint>
 #include <string>
@@ -14,6 +15,9 @@ namespace dooly::oracle {
 /// …; of several the one that does the work, not the helpers around it. Symbols that are all unknown make a family of
 /// their own: the first one's name without arguments, template instance, tile and architecture. Empty: no kernels.
 std::string kernel_family(const std::vector<std::string>& symbols);
+
+/// Equal for samples that ran the same kernels, within this program; 0: not known which.
+std::uint64_t kernels_mark(const Sample& sample);
 
 /// How the kernels that ran go with the family that a key names.
 enum class FamilyMatch : std::uint8_t {

@@ -33,6 +33,8 @@ struct Sample {
   SampleStatus status = SampleStatus::kOk;
   std::uint32_t count = 0;        ///< repetitions behind the figures
   double median_s = 0, mean_s = 0, std_s = 0, min_s = 0, p10_s = 0, p90_s = 0;
+  /// A whole number: processes that measured it, if several did; their figures are averaged. 0: one, or not known.
+  double processes = 0;
   std::string kernel_family;      ///< from the kernels that ran; empty: not known
   std::vector<std::string> kernels;  ///< raw symbols
   double sm_clock_mhz = 0, power_w = 0, temperature_c = 0;  ///< 0: not known

@@ -2,6 +2,7 @@
 
 #include "attention_neighbours.hpp"
 #include "fitted_roofline.hpp"
+#include "oracle/kernel_families.hpp"
 #include "oracle/oracle_error.hpp"
 #include "oracle_profiled/entry_work.hpp"
 
@@ -217,7 +218,7 @@ std::vector<WorkCurve::Point> PlanCompiler::points_of(const PlanEntry& entry, co
   std::vector<WorkCurve::Point> points;
   if (entry.binding != Binding::kExperts) {
     for (const Sample& s : samples)
-      if (is_of(s)) points.push_back({double(s.point[0]), s.median_s});
+      if (is_of(s)) points.push_back({double(s.point[0]), s.median_s, kernels_mark(s)});
     return points;
   }
   // The routing asked for, else the nearest one that was measured; activated experts where they are known.

@@ -40,17 +40,21 @@ std::vector<Point> distinct(std::vector<Point> points) {
     std::size_t j = i;
     double sum = 0;
     for (; j < points.size() && points[j].x == points[i].x; ++j) sum += points[j].seconds;
-    out.push_back({points[i].x, sum / static_cast<double>(j - i)});
+    out.push_back({points[i].x, sum / static_cast<double>(j - i), points[i].kernels});
     i = j;
   }
   return out;
 }
 
+/// Makes the times of each stretch of one kernel monotone.
 void raise(std::vector<Point>& points) {
-  std::vector<double> seconds;
-  for (const Point& p : points) seconds.push_back(p.seconds);
-  make_monotone(seconds.data(), seconds.size());
-  for (std::size_t i = 0; i < points.size(); ++i) points[i].seconds = seconds[i];
+  for (std::size_t begin = 0, end = 0; begin < points.size(); begin = end) {
+    std::vector<double> seconds;
+    for (; end < points.size() && points[end].kernels == points[begin].kernels; ++end)
+      seconds.push_back(points[end].seconds);
+    make_monotone(seconds.data(), seconds.size());
+    for (std::size_t i = begin; i < end; ++i) points[i].seconds = seconds[i - begin];
+  }
 }
 
 }  // namespace

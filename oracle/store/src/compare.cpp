@@ -67,6 +67,7 @@ std::string sample_changes(const oracle::Sample& left, const oracle::Sample& rig
   figure("p10_s", left.p10_s, right.p10_s);
   figure("p90_s", left.p90_s, right.p90_s);
   figure("count", left.count, right.count);
+  figure("processes", left.processes, right.processes);
   word("kernel_family", left.kernel_family, right.kernel_family);
   word("kernels", fmt::format("{}", fmt::join(left.kernels, " ")), fmt::format("{}", fmt::join(right.kernels, " ")));
   figure("sm_clock_mhz", left.sm_clock_mhz, right.sm_clock_mhz);

@@ -24,15 +24,12 @@ struct Figure {
   std::string_view name;
   double oracle::Sample::*member;
 };
-constexpr Figure kFigures[] = {{"mean_s", &oracle::Sample::mean_s},
-                               {"median_s", &oracle::Sample::median_s},
-                               {"min_s", &oracle::Sample::min_s},
-                               {"p10_s", &oracle::Sample::p10_s},
-                               {"p90_s", &oracle::Sample::p90_s},
-                               {"power_w", &oracle::Sample::power_w},
-                               {"sm_clock_mhz", &oracle::Sample::sm_clock_mhz},
-                               {"std_s", &oracle::Sample::std_s},
-                               {"temperature_c", &oracle::Sample::temperature_c}};
+constexpr Figure kFigures[] = {
+    {"mean_s", &oracle::Sample::mean_s},       {"median_s", &oracle::Sample::median_s},
+    {"min_s", &oracle::Sample::min_s},         {"p10_s", &oracle::Sample::p10_s},
+    {"p90_s", &oracle::Sample::p90_s},         {"power_w", &oracle::Sample::power_w},
+    {"processes", &oracle::Sample::processes}, {"sm_clock_mhz", &oracle::Sample::sm_clock_mhz},
+    {"std_s", &oracle::Sample::std_s},         {"temperature_c", &oracle::Sample::temperature_c}};
 
 /// Writes the members of one object in the order they are asked for, which must be the canonical one.
 class ObjectWriter {
@@ -84,13 +81,13 @@ void append_sample(std::string& out, const SampleRecord& record) {
     append_json(list, sample.point[i]);
   }
   list += ']';
-  figure(5);
+  figure(5), figure(6);
   object.text("record", "sample");
   object.text("regime", regime_name(sample.regime));
   object.text("signature", record.signature.hex());
-  figure(6);
+  figure(7);
   if (sample.status != oracle::SampleStatus::kOk) object.text("status", status_name(sample.status));
-  figure(7), figure(8);
+  figure(8), figure(9);
   object.end();
 }
 
@@ -329,7 +326,7 @@ bool take_member(Cursor& cursor, std::string_view name, SampleRecord& record, un
   if (name == "signature") return first_time(2) && hex_to(text, record.signature);
   if (name == "kernel_family") return sample.kernel_family.assign(text), first_time(6);
   if (name == "note") return sample.note.assign(text), first_time(7);
-  if (name == "record") return text == "sample" && first_time(17);
+  if (name == "record") return text == "sample" && first_time(18);
   if (name == "regime") {
     const auto regime = regime_named(text);
     if (regime) sample.regime = *regime;
@@ -338,7 +335,7 @@ bool take_member(Cursor& cursor, std::string_view name, SampleRecord& record, un
   if (name != "status") return false;
   const auto status = status_named(text);
   if (status) sample.status = *status;
-  return status && first_time(18);
+  return status && first_time(19);
 }
 
 bool parse_fast(std::string_view line, SampleRecord& record) {

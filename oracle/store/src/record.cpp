@@ -136,6 +136,9 @@ std::string fault_of(const oracle::Sample& sample) {
       return fmt::format("{} must be finite and not negative, got {}", name, value);
   if (!std::isfinite(sample.temperature_c))
     return fmt::format("temperature_c must be finite, got {}", sample.temperature_c);
+  if (!(sample.processes >= 0 && sample.processes <= sample.count && std::trunc(sample.processes) == sample.processes))
+    return fmt::format("processes must be a whole number up to the count of {}, got {}", sample.count,
+                       sample.processes);
   if (static_cast<std::size_t>(sample.regime) >= kRegimes.size()) return "regime is none";
   if (static_cast<std::size_t>(sample.status) >= kStatuses.size()) return "status is none";
   for (const std::uint64_t word : sample.point)

@@ -11,10 +11,10 @@ namespace dooly::store {
 namespace {
 
 /// The figures of a sample in the order of their bits: only those that are not 0 are written.
-constexpr std::array<double oracle::Sample::*, 9> kFigures = {
-    &oracle::Sample::median_s,     &oracle::Sample::mean_s,  &oracle::Sample::std_s,
-    &oracle::Sample::min_s,        &oracle::Sample::p10_s,   &oracle::Sample::p90_s,
-    &oracle::Sample::sm_clock_mhz, &oracle::Sample::power_w, &oracle::Sample::temperature_c};
+constexpr std::array<double oracle::Sample::*, 10> kFigures = {
+    &oracle::Sample::median_s,      &oracle::Sample::mean_s,   &oracle::Sample::std_s,        &oracle::Sample::min_s,
+    &oracle::Sample::p10_s,         &oracle::Sample::p90_s,    &oracle::Sample::sm_clock_mhz, &oracle::Sample::power_w,
+    &oracle::Sample::temperature_c, &oracle::Sample::processes};
 
 void append_fixed(std::string& out, std::uint64_t word, int bytes) {
   for (int i = 0; i < bytes; ++i) out += static_cast<char>(word >> (8 * i));

@@ -1,6 +1,7 @@
 #include "profiling_sweep/held_out.hpp"
 
 #include "oracle/kernel_families.hpp"
+#include "process_mean.hpp"
 #include "profiling_sweep/worker_measurer.hpp"
 #include "row_candidates.hpp"
 #include "sample_view.hpp"
@@ -38,18 +39,19 @@ class HeldOutRun {
   }
 
   HeldOutReport run(const std::vector<Operation>& operations, const SamplesBySignature& fitted, std::size_t count) {
-    const SamplesBySignature there = measured_in(archive_, operations, machine_);
+    SamplesBySignature there = measured_in(archive_, operations, machine_);
     progress_.operations = operations.size();
     try {
-      for (const Operation& operation : operations) {
+      const bool is_full = std::all_of(operations.begin(), operations.end(), [&](const Operation& operation) {
         const auto basis = fitted.find(operation.signature);
-        const auto own = there.find(operation.signature);
         if (basis != fitted.end() && std::any_of(basis->second.begin(), basis->second.end(), is_usable) &&
-            !fill(operation, basis->second, own == there.end() ? Samples{} : own->second, count)) {
-          break;
+            !fill(operation, basis->second, there[operation.signature], count)) {
+          return false;
         }
         ++progress_.finished;
-      }
+        return true;
+      });
+      if (is_full) average_short_points(operations, there);
     } catch (const WorkerMeasurer::Interrupted&) {
       report_.end = SweepReport::End::kInterrupted;
     }
@@ -60,7 +62,7 @@ class HeldOutRun {
   using Samples = std::vector<oracle::Sample>;
 
   /// False: the run has to end.
-  bool fill(const Operation& operation, const Samples& basis, Samples own, std::size_t count) {
+  bool fill(const Operation& operation, const Samples& basis, Samples& own, std::size_t count) {
     if (std::string why; !measurer_.supports(operation.key, why)) return true;
     archive_.environment(oracle::environment_of(operation.key, machine_));
     Samples known = basis;
@@ -79,20 +81,50 @@ class HeldOutRun {
     return true;
   }
 
-  oracle::Sample measure(const Operation& operation, const oracle::SamplePoint& point) {
-    const auto regime = settings_.refine.both_regimes ? oracle::ClockRegime::kCool : oracle::ClockRegime::kUnknown;
+  /// As the sweep does: what one process says of them is luck.
+  void average_short_points(const std::vector<Operation>& operations, SamplesBySignature& there) {
+    const auto wanting = [&] {
+      std::vector<ShortPoint> points;
+      for (const Operation& operation : operations)
+        for (oracle::Sample& sample : there[operation.signature])
+          if (wants_another_process(sample)) points.push_back({&operation, &sample});
+      return points;
+    };
+    average_over_processes(measurer_, wanting, [&](const ShortPoint& point) {
+      if (!may_go_on()) return false;
+      const oracle::Sample again = timed(*point.operation, point.sample->point, point.sample->regime);
+      if (!is_usable(again)) return true;
+      *point.sample = mean_over_processes(*point.sample, again);
+      archive_.environment(oracle::environment_of(point.operation->key, machine_));
+      archive_.sample(point.operation->key, *point.sample);
+      tell(*point.operation);
+      return true;
+    });
+  }
+
+  oracle::Sample timed(const Operation& operation, const oracle::SamplePoint& point, oracle::ClockRegime regime) {
     const double start = settings_.now();
     oracle::Sample sample = measurer_.measure(operation.key, point, regime);
     report_.spent_s += settings_.now() - start;
+    return sample;
+  }
+
+  oracle::Sample measure(const Operation& operation, const oracle::SamplePoint& point) {
+    const auto regime = settings_.refine.both_regimes ? oracle::ClockRegime::kCool : oracle::ClockRegime::kUnknown;
+    oracle::Sample sample = timed(operation, point, regime);
     archive_.sample(operation.key, sample);
     ++(is_usable(sample) ? report_.points : report_.failed);
-    if (observer_ == nullptr) return sample;
-    observer_->measured(operation, sample);
+    if (observer_ != nullptr) observer_->measured(operation, sample);
+    tell(operation);
+    return sample;
+  }
+
+  void tell(const Operation& operation) {
+    if (observer_ == nullptr) return;
     progress_.points = report_.points + report_.failed;
     progress_.spent_s = report_.spent_s;
     progress_.operation = &operation;
     observer_->progress(progress_);
-    return sample;
   }
 
   bool may_go_on() {

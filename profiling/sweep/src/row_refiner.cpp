@@ -1,5 +1,6 @@
 #include "row_refiner.hpp"
 
+#include "oracle/kernel_families.hpp"
 #include "oracle_profiled/entry_work.hpp"
 #include "sample_view.hpp"
 
@@ -34,7 +35,7 @@ WorkCurve row_curve(const Operation& operation, const std::vector<oracle::Sample
   for (const oracle::Sample& sample : samples) {
     if (!is_usable(sample) || sample.regime == ClockRegime::kSustained || routing_of(operation, sample) != routing)
       continue;
-    points.push_back({static_cast<double>(sample.point[0]), sample.median_s});
+    points.push_back({static_cast<double>(sample.point[0]), sample.median_s, oracle::kernels_mark(sample)});
   }
   return WorkCurve(std::move(points), work_of(operation, gpu));
 }
@@ -60,17 +61,23 @@ oracle::SamplePoint RowRefiner::point_at(std::uint64_t rows, std::uint32_t routi
 
 RowRefiner::Points RowRefiner::points_of(const std::vector<oracle::Sample>& samples, std::uint32_t routing,
                                          bool sustained) const {
-  std::map<std::uint64_t, std::pair<double, int>> sums;
+  struct Sum {
+    double seconds = 0;
+    int count = 0;
+    std::uint64_t kernels = 0;
+  };
+  std::map<std::uint64_t, Sum> sums;
   for (const oracle::Sample& sample : samples) {
     if (!is_usable(sample) || (sample.regime == ClockRegime::kSustained) != sustained ||
         routing_of(operation_, sample) != routing)
       continue;
-    auto& [sum, count] = sums[sample.point[0]];
-    sum += sample.median_s;
-    ++count;
+    Sum& sum = sums[sample.point[0]];
+    sum.seconds += sample.median_s;
+    ++sum.count;
+    sum.kernels = oracle::kernels_mark(sample);
   }
   Points points;
-  for (const auto& [rows, sum] : sums) points[rows] = sum.first / sum.second;
+  for (const auto& [rows, sum] : sums) points[rows] = {sum.seconds / sum.count, sum.kernels};
   return points;
 }
 
@@ -106,16 +113,20 @@ std::vector<std::uint64_t> RowRefiner::start_rows(const std::optional<Prior>& pr
   return {rows.begin(), rows.end()};
 }
 
+bool RowRefiner::is_other_kernel(const Time& a, const Time& b) {
+  return a.kernels != 0 && b.kernels != 0 && a.kernels != b.kernels;
+}
+
 double RowRefiner::left_out_error(Points::const_iterator low, Points::const_iterator point,
                                   Points::const_iterator high) const {
-  const WorkCurve rest({{double(low->first), low->second}, {double(high->first), high->second}}, work_);
-  return std::abs(rest.at(double(point->first)).seconds / point->second - 1);
+  const WorkCurve rest({{double(low->first), low->second.seconds}, {double(high->first), high->second.seconds}}, work_);
+  return std::abs(rest.at(double(point->first)).seconds / point->second.seconds - 1);
 }
 
 /// The measured ends keep the prior's ratio, and the interpolation follows the prior between them.
 bool RowRefiner::is_settled_by(const Prior& prior, Points::const_iterator low, Points::const_iterator high) const {
   const double from = expected(prior, low->first), to = expected(prior, high->first);
-  if (std::abs((high->second / low->second) / (to / from) - 1) > settings_.target) return false;
+  if (std::abs((high->second.seconds / low->second.seconds) / (to / from) - 1) > settings_.target) return false;
   const WorkCurve line({{double(low->first), from}, {double(high->first), to}}, work_);
   for (const std::uint64_t rows : candidates_.coarse()) {
     if (rows <= low->first || rows >= high->first) continue;
@@ -163,7 +174,14 @@ std::vector<std::uint64_t> RowRefiner::curve_rows(const Points& points, const st
     const auto high = std::next(low);
     const double weight = std::log2(double(high->first) / double(low->first));
     range += weight;
-    double most = std::max(0.0, high->second / low->second - 1);  // time does not fall with the rows
+    const double growth = high->second.seconds / low->second.seconds;
+    if (!in_tiles && is_other_kernel(low->second, high->second) && high->first > low->first + 1 &&
+        std::max(growth, 1 / growth) - 1 > kTail * settings_.target) {
+      const std::uint64_t middle = low->first + (high->first - low->first) / 2;
+      if (std::find(missing.begin(), missing.end(), middle) == missing.end()) missing.push_back(middle);
+      continue;
+    }
+    double most = std::max(0.0, growth - 1);  // time does not fall with the rows
     if (points.size() > 2) {
       const double seen = std::min(most, std::max(error_at(low->first), error_at(high->first)));
       most = in_tiles ? std::sqrt(most * seen) : seen;  // steps may hide between points that happen to agree
@@ -224,7 +242,7 @@ Round RowRefiner::next(const std::vector<oracle::Sample>& samples) const {
     for (const std::uint64_t rows : curve_rows(points, prior, errors)) ask(rows, routing, base);
     if (round.probes.size() > before) break;  // the next routing's prior is this one's curve
     std::vector<WorkCurve::Point> curve;
-    for (const auto& [rows, time] : points) curve.push_back({double(rows), time});
+    for (const auto& [rows, time] : points) curve.push_back({double(rows), time.seconds, time.kernels});
     prior = Prior{WorkCurve(std::move(curve), work_), work_, true};
   }
   if (errors.count > 0) round.fold_error = errors.sum / static_cast<double>(errors.count);

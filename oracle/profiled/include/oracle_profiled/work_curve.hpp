@@ -3,27 +3,29 @@
 #include "oracle_profiled/answer.hpp"
 #include "oracle_profiled/row_work.hpp"
 
+#include <cstdint>
 #include <vector>
 
 namespace dooly::oracle {
 
 /// Time of an operator by one coordinate (tokens, rows, bytes).
 /// - At a measured point: the measured time. Of matrix products as it is, since libraries choose a kernel for each size
-/// and
-///   not always a better one (a served step of Llama-3.1-8B takes a quarter longer at 448 rows than at 464); of others
-///   made monotone: where measured times fall, neighbours are averaged.
+///   and not always a better one (a served step of Llama-3.1-8B takes a quarter longer at 448 rows than at 464); of
+///   others made monotone as long as the same kernels run: where measured times fall, neighbours are averaged. From one
+///   kernel to the next they may fall (LibTorch looks 16 tokens up in 7.7 us, 17 in 1.6).
 /// - Between two points: linear in the work between them, so a measured tile step stays a step and the knee from
 ///   memory to computing stays a knee. No curve is laid through the points. Rows count up to the next multiple of
 ///   `work.tile`, but not beyond the next point: between points a tile apart a step is where the tile begins.
 /// - Beyond them: the roofline, scaled to the nearest point; labelled extrapolated. Below one of several points never
 ///   more than at it.
 /// One point is enough: all else is then extrapolated. Never negative; monotone but for measured points of matrix
-/// products.
+/// products and where the kernels change.
 class WorkCurve {
  public:
   struct Point {
     double x = 0;
     double seconds = 0;
+    std::uint64_t kernels = 0;  ///< a mark of those that ran; 0: not known
   };
   WorkCurve() = default;
   /// Points in any order, equal x averaged; those of no positive time are left out. `work` must grow with x.
@@ -35,7 +37,7 @@ class WorkCurve {
   Answer at(double x) const;
   /// Mean relative error of points that were left out (up to 10 folds; the ends always stay); 0 for two points or less.
   double fold_error() const { return fold_error_; }
-  /// Replaces the time of each point; they stay monotone.
+  /// Replaces the time of each point; those of one kernel stay monotone.
   template <typename Scale>
   void rescale(const Scale& seconds_of) {
     for (std::size_t i = 0; i < points_.size(); ++i) {
@@ -43,7 +45,8 @@ class WorkCurve {
       points_[i].seconds = seconds_of(points_[i]);
     }
     for (std::size_t i = 1; i < points_.size(); ++i)
-      points_[i].seconds = std::max(points_[i].seconds, points_[i - 1].seconds);
+      if (points_[i].kernels == points_[i - 1].kernels)
+        points_[i].seconds = std::max(points_[i].seconds, points_[i - 1].seconds);
   }
   /// For points that were not measured themselves: labels answers at best so and states at least this error.
   void relabel(Origin best, double error) {
@@ -55,7 +58,7 @@ class WorkCurve {
   double between(std::size_t upper, double x) const;
   double measure_folds() const;
 
-  std::vector<Point> points_;  // ascending x, times not falling
+  std::vector<Point> points_;  // ascending x, times of one kernel not falling
   std::vector<double> measured_;  // times of the points before they were made monotone
   RowWork work_;
   double fold_error_ = 0;

@@ -19,6 +19,9 @@ class Measurer {
   /// note. A sticky device error does throw (DeviceLost): this process cannot measure any more.
   virtual oracle::Sample measure(const oracle::OperatorKey& key, const oracle::SamplePoint& point,
                                  oracle::ClockRegime regime) = 0;
+  /// What follows is measured in a new process: what one keeps for its life, as where code and data lie, is drawn
+  /// anew. False: it cannot be.
+  virtual bool renew() { return false; }
 };
 
 }  // namespace dooly::profiling

@@ -75,7 +75,8 @@ SweepReport::End must_end(const SweepSettings& settings, double spent_s, std::ui
 /// Measures operations until their fits are good: first those that stand for a group of alike ones, all in turn, then
 /// the others with their help. Every point is in the archive before the next is measured; what is there is not measured
 /// again. Points faster than physics allows are repeated and, if they stay so, kept as suspect; those slower than
-/// something larger are repeated once.
+/// something larger that runs the same kernels are repeated once. At the end points of a few microseconds are measured
+/// in two more processes, where the measurer can renew its own.
 class Sweep {
  public:
   /// Samples go into the measurer's environment, less the kernel libraries that had no part in the operator
@@ -93,7 +94,9 @@ class Sweep {
   bool may_go_on();
   void measure(Task& task, const Probe& probe);
   oracle::Sample checked(Task& task, const Probe& probe);
-  oracle::Sample timed(Task& task, const Probe& probe);
+  /// `is_usual`: the cost tells what other points will cost.
+  oracle::Sample timed(Task& task, const Probe& probe, bool is_usual = true);
+  bool average_short_points();
   bool repeat_disturbed(Task& task);
   void finish(Task& task, double fold_error);
   void tell(const Task& task);

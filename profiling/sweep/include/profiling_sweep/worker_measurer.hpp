@@ -37,6 +37,7 @@ class WorkerMeasurer final : public Measurer {
   bool supports(const oracle::OperatorKey& key, std::string& why) override;
   oracle::Sample measure(const oracle::OperatorKey& key, const oracle::SamplePoint& point,
                          oracle::ClockRegime regime) override;
+  bool renew() override;
   unsigned restarts() const { return restarts_; }
 
  private:
