@@ -19,6 +19,41 @@ namespace {
 using test::MemorySamples;
 using test::ProfileFolder;
 
+std::string read_text(const std::filesystem::path& path) {
+  std::ifstream in(path);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// Column `name` of each row, by header; empty where the file has no such column.
+std::vector<std::string> column(const std::string& csv, const std::string& name) {
+  const auto cells = [](const std::string& line) {
+    std::vector<std::string> out(1);
+    for (const char c : line) c == ',' ? (void)out.emplace_back() : out.back().push_back(c);
+    return out;
+  };
+  std::istringstream in(csv);
+  std::string line;
+  std::getline(in, line);
+  const auto header = cells(line);
+  const auto at = std::find(header.begin(), header.end(), name);
+  std::vector<std::string> out;
+  if (at == header.end()) return out;
+  while (std::getline(in, line)) out.push_back(cells(line).at(static_cast<std::size_t>(at - header.begin())));
+  return out;
+}
+
+oracle::Sample sample_at(oracle::SamplePoint point, double seconds) {
+  oracle::Sample sample;
+  sample.point = point;
+  sample.regime = oracle::ClockRegime::kCool;
+  sample.count = 5;
+  sample.median_s = sample.mean_s = sample.min_s = seconds;
+  return sample;
+}
+
+constexpr const char* kSizedModel = "meta-llama/Llama-3.1-8B";
+constexpr const char* kSizedFolder = "compute/H200/meta-llama/Llama-3.1-8B/";
+
 /// Samples that are not suspect, without their notes.
 std::map<std::string, std::vector<oracle::Sample>> sound(const MemorySamples& samples) {
   std::map<std::string, std::vector<oracle::Sample>> out;
@@ -91,6 +126,18 @@ TEST(ExportLLMServingSim, WritesTheFilesThatItsSimulatorReads) {
   EXPECT_TRUE(std::count(report.missing.begin(), report.missing.end(), "down_proj (tp1)"));
 }
 
+TEST(ExportLLMServingSim, HasTheSamplerOfOneGpuInEveryFolder) {
+  const ProfileFolder folder;
+  MemorySamples samples;
+  samples.environment({});
+  samples.sample(oracle::sample_key("bfloat16", 128256), sample_at({4}, 30e-6));
+  const ExportReport report = export_profile(
+      "llmservingsim", samples, {.model = kSizedModel, .gpu = "H200", .tensor_parallel = {1, 2}}, folder.path());
+  for (const char* tp : {"tp1", "tp2"})
+    EXPECT_EQ(read_text(folder.path() / "H200/meta-llama/Llama-3.1-8B/bf16" / tp / "per_sequence.csv"),
+              "layer,sequences,time_us,count,mean_us,std_us,min_us,p10_us,p90_us\nsampler,4,30,5,30,0,30,0,0\n");
+}
+
 TEST(ExportVidur, ReadsBackAsTheSameSamples) {
   const ProfileFolder folder;
   const auto stats = [](const std::string& name) {
@@ -121,41 +168,6 @@ TEST(ExportVidur, ReadsBackAsTheSameSamples) {
   import_profile("vidur", folder.path(), {}, first);
   expect_round_trip("vidur", first, {.model = "meta-llama/Llama-2-7b-hf", .gpu = "a100"});
 }
-
-std::string read_text(const std::filesystem::path& path) {
-  std::ifstream in(path);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-/// Column `name` of each row, by header; empty where the file has no such column.
-std::vector<std::string> column(const std::string& csv, const std::string& name) {
-  const auto cells = [](const std::string& line) {
-    std::vector<std::string> out(1);
-    for (const char c : line) c == ',' ? (void)out.emplace_back() : out.back().push_back(c);
-    return out;
-  };
-  std::istringstream in(csv);
-  std::string line;
-  std::getline(in, line);
-  const auto header = cells(line);
-  const auto at = std::find(header.begin(), header.end(), name);
-  std::vector<std::string> out;
-  if (at == header.end()) return out;
-  while (std::getline(in, line)) out.push_back(cells(line).at(static_cast<std::size_t>(at - header.begin())));
-  return out;
-}
-
-oracle::Sample sample_at(oracle::SamplePoint point, double seconds) {
-  oracle::Sample sample;
-  sample.point = point;
-  sample.regime = oracle::ClockRegime::kCool;
-  sample.count = 5;
-  sample.median_s = sample.mean_s = sample.min_s = seconds;
-  return sample;
-}
-
-constexpr const char* kSizedModel = "meta-llama/Llama-3.1-8B";
-constexpr const char* kSizedFolder = "compute/H200/meta-llama/Llama-3.1-8B/";
 
 /// Operators of Llama-3.1-8B as a sweep leaves them: each at sizes of its own.
 MemorySamples sized_differently() {

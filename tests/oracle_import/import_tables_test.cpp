@@ -147,7 +147,7 @@ TEST(LLMServingSim, LayersAreOperatorsOfTheModelSplitOverItsGpus) {
             "silu_and_mul bfloat16 7168 m vllm-c | 1,0,0,0,0,0,0 | 2 n=3\n"
             "embedding bfloat16 64128x4096 m torch | 1,0,0,0,0,0,0 | 1.5 n=3\n"
             "linear bfloat16/bfloat16/bfloat16 4096x64128 m cublas | 4,0,0,0,0,0,0 | 400 n=3\n"
-            "sample bfloat16 64128 m torch | 4,0,0,0,0,0,0 | 30 n=3\n");
+            "sample bfloat16 128256 m torch | 4,0,0,0,0,0,0 | 30 n=3\n");
   EXPECT_EQ(report.findings.at("a layer that the model does not have").count, 1u);
   EXPECT_EQ(report.environments.at(0).find("\"cuda\":\"13\""), 1u);
 }
@@ -170,6 +170,21 @@ TEST(LLMServingSim, EverySignatureIsOneThatThePlanAsksFor) {
                                    [&, s = signature](const auto& entry) { return entry.signature == s; });
     EXPECT_TRUE(asked) << test::operation(known.first);
   }
+}
+
+TEST(LLMServingSim, RowsThatItsProfilerCopiesFromOneGpuAreThatGpus) {
+  const ProfileFolder folder;
+  for (const char* tp : {"tp1", "tp2"}) {
+    const std::string at = llmservingsim_folder(folder, "Qwen--Qwen3-32B", tp);
+    folder.write(at + "dense.csv", "layer,tokens,time_us\nqk_norm,1,2\n");
+    folder.write(at + "per_sequence.csv", "layer,sequences,time_us\nsampler,4,30\n");
+  }
+  ImportReport report;
+  EXPECT_EQ(imported("llmservingsim", folder.path(), {}, &report),
+            "# RTX-PRO-6000 llmservingsim \n"
+            "qk_norm bfloat16 64x8x128 m inductor | 1,0,0,0,0,0,0 | 2 n=3\n"
+            "sample bfloat16 151936 m torch | 4,0,0,0,0,0,0 | 30 n=3\n");
+  EXPECT_EQ(report.findings.at("figures repeated at one point (one kept)").count, 2u);
 }
 
 TEST(LLMServingSim, AttentionGridAndSkewedBatches) {
@@ -199,12 +214,12 @@ TEST(LLMServingSim, OperatorsOfDifferentModelsShareTheirSignatures) {
   for (const char* model : {"Qwen--Qwen3-32B", "Qwen--Qwen3-30B-A3B"}) {
     const bool dense = std::string(model).ends_with("32B");
     folder.write(llmservingsim_folder(folder, model, dense ? "tp2" : "tp1") + "dense.csv",
-                 "layer,tokens,time_us\nqk_norm,1,2\nlayernorm,1,3\n");
+                 "layer,tokens,time_us\nrotary_emb,1,2\nlayernorm,1,3\n");
   }
   ImportReport report;
   imported("llmservingsim", folder.path(), {}, &report);
   ASSERT_EQ(report.shared.size(), 1u);
-  EXPECT_EQ(report.shared[0].operation, "qk_norm bfloat16 32x4x128 (inductor)");
+  EXPECT_EQ(report.shared[0].operation, "rope bfloat16 32x4x128 (vllm-c)");
   EXPECT_EQ(report.shared[0].models.size(), 2u);
   EXPECT_NE(report.text().find("Operators that several models share: 1"), std::string::npos);
 }

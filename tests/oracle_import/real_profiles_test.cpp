@@ -68,7 +68,7 @@ TEST(RealProfile, LLMServingSim) {
   EXPECT_EQ(made.report.files.size(), 29u);
   EXPECT_EQ(made.report.rows, 225798u);
   EXPECT_EQ(made.report.kinds.at("moe_experts"), 50u);
-  EXPECT_EQ(made.report.shared.size(), 5u);
+  EXPECT_EQ(made.report.shared.size(), 3u);
   EXPECT_LT(made.report.suspects, 100u);
   const auto sums = std::count_if(made.report.notes.begin(), made.report.notes.end(), [](const std::string& note) {
     return note.find("sums over 3") != std::string::npos;

@@ -12,6 +12,9 @@ namespace {
 
 using Layers = std::map<std::string, oracle::OperatorKey>;
 
+// Layers that its catalogues call `tp_stable`: measured on one GPU, and copied into the folders of more.
+constexpr std::array kSameAtAnyTensorParallel{"layernorm", "final_layernorm", "qk_norm", "sampler"};
+
 // Entry of a step plan -> LLMServingSim's names for the same work.
 constexpr std::array kPlanNames{
     std::pair{"embedding", "embedding"},
@@ -32,6 +35,25 @@ constexpr std::array kPlanNames{
     std::pair{"lm_head", "lm_head"},
     std::pair{"sample", "sampler"},
 };
+
+Layers planned_layers(const ModelRun& run) {
+  const oracle::StepPlan plan = oracle::make_plan(run.model, {.backend = run.attention_family,
+                                                              .dtype = run.dtype,
+                                                              .kv_dtype = run.kv_dtype,
+                                                              .tensor_parallel = run.tensor_parallel,
+                                                              .block_size = run.block_size});
+  Layers layers;
+  for (const oracle::PlanEntry& entry : plan.entries) {
+    for (const auto& [planned, name] : kPlanNames)
+      if (entry.name == planned) layers.try_emplace(name, entry.key);
+    if (entry.key.kind == "attention" && layers.try_emplace("attention", entry.key).second) layers["attn"] = entry.key;
+  }
+  if (const auto norm = layers.find("final_layernorm"); norm != layers.end()) {
+    layers.try_emplace("layernorm", norm->second);
+    layers["input_layernorm"] = layers["post_layernorm"] = norm->second;
+  }
+  return layers;
+}
 
 /// Matrices that version 0 measures apart.
 void add_single_projections(Layers& layers, const ModelRun& run) {
@@ -58,24 +80,14 @@ void add_single_projections(Layers& layers, const ModelRun& run) {
 }  // namespace
 
 Layers model_layers(const ModelRun& run) {
-  const oracle::StepPlan plan = oracle::make_plan(run.model, {.backend = run.attention_family,
-                                                              .dtype = run.dtype,
-                                                              .kv_dtype = run.kv_dtype,
-                                                              .tensor_parallel = run.tensor_parallel,
-                                                              .block_size = run.block_size});
-  Layers layers;
-  for (const oracle::PlanEntry& entry : plan.entries) {
-    for (const auto& [planned, name] : kPlanNames)
-      if (entry.name == planned) layers.try_emplace(name, entry.key);
-    if (entry.key.kind == "attention" && layers.try_emplace("attention", entry.key).second) layers["attn"] = entry.key;
+  Layers layers = planned_layers(run);
+  if (run.tensor_parallel > 1) {
+    ModelRun whole = run;
+    whole.tensor_parallel = 1;
+    const Layers of_one_gpu = planned_layers(whole);
+    for (const char* name : kSameAtAnyTensorParallel)
+      if (const auto layer = of_one_gpu.find(name); layer != of_one_gpu.end()) layers[name] = layer->second;
   }
-  if (const auto norm = layers.find("final_layernorm"); norm != layers.end()) {
-    layers.try_emplace("layernorm", norm->second);
-    layers["input_layernorm"] = layers["post_layernorm"] = norm->second;
-  }
-  // Each GPU of a profile holds, and samples from, its share of the vocabulary.
-  if (const auto sampler = layers.find("sampler"); sampler != layers.end())
-    sampler->second.dims[0] /= run.tensor_parallel;
   add_single_projections(layers, run);
   return layers;
 }

@@ -20,7 +20,8 @@ struct ModelRun {
 
 /// Operators of one GPU by LLMServingSim's names of layers: embedding, layernorm, qkv_proj, q_proj, qk_norm,
 /// rotary_emb, attention, o_proj, gate_up_proj, act_fn, down_proj, moe, final_layernorm, lm_head, sampler ... Both the
-/// fused ones of its version 1 and the single ones of version 0. Layers that the model does not have are left out.
+/// fused ones of its version 1 and the single ones of version 0. Layers that the model does not have are left out;
+/// those that it measures on one GPU for all numbers of them (norms, qk_norm, sampler) are those of one.
 /// Throws oracle::OracleError if the model cannot be split so.
 std::map<std::string, oracle::OperatorKey> model_layers(const ModelRun& run);
 
