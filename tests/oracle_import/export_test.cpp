@@ -138,6 +138,77 @@ TEST(ExportLLMServingSim, HasTheSamplerOfOneGpuInEveryFolder) {
               "layer,sequences,time_us,count,mean_us,std_us,min_us,p10_us,p90_us\nsampler,4,30,5,30,0,30,0,0\n");
 }
 
+constexpr const char* kExpertsModel = "Qwen/Qwen3-30B-A3B";
+
+oracle::OperatorKey experts_key() {
+  return oracle::moe_experts_key("bfloat16", "bfloat16",
+                                 {.hidden = 2048, .intermediate = 768, .local_experts = 128, .top_k = 8});
+}
+
+/// Experts as a sweep leaves them: of balanced routing, their number not told.
+MemorySamples experts_of_a_sweep() {
+  MemorySamples samples;
+  samples.environment({});
+  for (const auto& [tokens, us] : {std::pair{1, 30.0}, {2, 48.0}, {16, 298.0}, {64, 306.0}})
+    samples.sample(experts_key(), sample_at({static_cast<std::uint64_t>(tokens)}, us * 1e-6));
+  samples.sample(experts_key(), sample_at({16, 0, 1}, 160e-6));
+  samples.sample(oracle::linear_key({"bfloat16", "bfloat16", "bfloat16"}, 2048, 128), sample_at({1}, 6e-6));
+  samples.sample(oracle::topk_softmax_key("bfloat16", {.experts = 128, .top_k = 8}), sample_at({1}, 2e-6));
+  return samples;
+}
+
+TEST(ExportLLMServingSim, PredictsExpertsByTheirNumberFromBalancedRouting) {
+  const MemorySamples samples = experts_of_a_sweep();
+  const ProfileFolder folder;
+  const ExportReport report =
+      export_profile("llmservingsim", samples, {.model = kExpertsModel, .gpu = "H200"}, folder.path());
+  const std::string csv = read_text(folder.path() / "H200/Qwen/Qwen3-30B-A3B/bf16/tp1/moe.csv");
+  // 1 to 64 tokens, 8 to 128 experts, no more than the tokens choose: 1 + 2 + 3 + 4 + 5 + 5 + 5.
+  EXPECT_EQ(column(csv, "predicted_operators"), std::vector<std::string>(25, "moe"));
+  EXPECT_EQ(column(csv, "tokens")[1], "2");
+  EXPECT_EQ(column(csv, "activated_experts")[14], "128");
+  EXPECT_NEAR(std::stod(column(csv, "time_us")[0]), 30 + 6 + 2, 1e-9);  // the router's product and choice
+  EXPECT_EQ(report.left_out.at("experts of uneven loads, which the layout cannot hold"), 1u);
+  EXPECT_NE(report.text().find("25 predictions from 4 samples of balanced routing"), std::string::npos);
+}
+
+TEST(ExportLLMServingSim, PredictedExpertsAreNotReadBack) {
+  const MemorySamples samples = experts_of_a_sweep();
+  const ProfileFolder folder;
+  export_profile("llmservingsim", samples, {.model = kExpertsModel, .gpu = "H200"}, folder.path());
+  MemorySamples again;
+  import_profile("llmservingsim", folder.path(), {}, again);
+  EXPECT_EQ(again.text, "");
+}
+
+TEST(ExportLLMServingSim, ExpertsOfAKnownNumberReadBack) {
+  MemorySamples samples;
+  samples.environment({});
+  for (const std::uint64_t experts : {8u, 16u}) samples.sample(experts_key(), sample_at({2, experts}, 50e-6));
+  samples.sample(experts_key(), sample_at({4}, 90e-6));
+  const ProfileFolder folder;
+  const ExportReport report =
+      export_profile("llmservingsim", samples, {.model = kExpertsModel, .gpu = "H200"}, folder.path());
+  MemorySamples again;
+  import_profile("llmservingsim", folder.path(), {}, again);
+  const auto read = again.samples(signature_of(experts_key()));
+  ASSERT_EQ(read.size(), 2u);
+  EXPECT_EQ(read[1].point, (oracle::SamplePoint{2, 16}));
+  EXPECT_EQ(read[1].median_s, 50e-6);
+  EXPECT_EQ(report.left_out.at("experts without their activated number"), 1u);
+}
+
+TEST(ExportLLMServingSim, PredictsNothingOfAGpuThatIsNotKnown) {
+  MemorySamples samples = experts_of_a_sweep();
+  samples.sample(oracle::sample_key("bfloat16", 151936), sample_at({4}, 30e-6));
+  const ProfileFolder folder;
+  const ExportReport report =
+      export_profile("llmservingsim", samples, {.model = kExpertsModel, .gpu = "X1"}, folder.path());
+  EXPECT_EQ(report.rows, 1u);
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "X1/Qwen/Qwen3-30B-A3B/bf16/tp1/moe.csv"));
+  EXPECT_EQ(report.left_out.at("experts without their activated number"), 5u);
+}
+
 TEST(ExportVidur, ReadsBackAsTheSameSamples) {
   const ProfileFolder folder;
   const auto stats = [](const std::string& name) {

@@ -1,5 +1,5 @@
-#include "exporter.hpp"
-#include "numbers.hpp"
+#include "environments.hpp"
+#include "llmservingsim_writer.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -14,30 +14,6 @@ namespace dooly::import_ {
 namespace {
 
 using oracle::Sample;
-
-std::string us(double seconds) { return scaled_text(seconds, kMicroseconds); }
-
-bool is_bare(const Sample& sample) {
-  return sample.mean_s == sample.median_s && sample.std_s == 0 && sample.min_s == 0 && sample.p10_s == 0 &&
-         sample.p90_s == 0;
-}
-
-/// The columns behind the time, where one sample has more to say than its time. The simulator reads columns by name.
-class MoreColumns {
- public:
-  MoreColumns(const std::vector<Sample>& samples, std::uint32_t usual) {
-    for (const Sample& sample : samples) wanted_ = wanted_ || !is_bare(sample) || sample.count != usual;
-  }
-  const char* header() const { return wanted_ ? ",count,mean_us,std_us,min_us,p10_us,p90_us\n" : "\n"; }
-  std::string cells(const Sample& s) const {
-    if (!wanted_) return "\n";
-    return fmt::format(",{},{},{},{},{},{}\n", s.count, us(s.mean_s), us(s.std_s), us(s.min_s), us(s.p10_s),
-                       us(s.p90_s));
-  }
-
- private:
-  bool wanted_ = false;
-};
 
 using ByLayer = std::vector<std::pair<std::string, std::vector<Sample>>>;
 
@@ -194,6 +170,7 @@ void export_llmservingsim(const ExportContext& context) {
   const ExportOptions& options = context.options;
   const std::string variant = context.run(options.tensor_parallel.front()).dtype == "float16" ? "fp16" : "bf16";
   const std::filesystem::path folder = std::filesystem::path(options.gpu) / context.model.name / variant;
+  const oracle::Gpu* gpu = known_gpu(gpu_name(options.gpu));
   std::string fits, family, dtype;
   // One figure for all folders: meta.yaml has one.
   std::vector<Sample> every;
@@ -204,7 +181,7 @@ void export_llmservingsim(const ExportContext& context) {
   for (const std::uint32_t tp : options.tensor_parallel) {
     const ModelRun run = context.run(tp);
     family = run.attention_family, dtype = run.dtype;
-    const auto layers = model_layers(run);
+    const Layers layers = model_layers(run);
     const std::filesystem::path below = folder / fmt::format("tp{}", tp);
     write_layers(context, below / "dense.csv", "tokens",
                  measured(context, layers,
@@ -218,17 +195,7 @@ void export_llmservingsim(const ExportContext& context) {
       write_attention(context, below / "attention.csv", samples, usual);
       fits += write_skew(context, below, samples, usual, tp);
     }
-    for (const auto& [name, samples] : measured(context, layers, {"moe"}, tp)) {
-      const MoreColumns more(samples, usual);
-      std::string text = fmt::format("tokens,activated_experts,time_us{}", more.header());
-      for (const Sample& sample : samples) {
-        if (sample.point[1] == 0)
-          ++context.report.left_out["experts without their activated number"];
-        else
-          text += fmt::format("{},{},{}{}", sample.point[0], sample.point[1], us(sample.median_s), more.cells(sample));
-      }
-      if (std::count(text.begin(), text.end(), '\n') > 1) context.write(below / "moe.csv", text);
-    }
+    write_moe({context, below, tp, usual, gpu, layers});
   }
   const auto equals = options.engine.find('=');
   std::string engine = equals == std::string::npos ? std::string()

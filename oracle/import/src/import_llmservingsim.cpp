@@ -126,6 +126,19 @@ struct MoreFigures {
   std::optional<std::size_t> count, mean, std, min, p10, p90;
 };
 
+/// Rows of our own exports that name what nobody measured: `predicted_operators`.
+class Predictions {
+ public:
+  Predictions(const CsvTable& table, std::string_view operator_name)
+      : column_(table.find("predicted_operators")),
+        name_(operator_name) {}
+  bool has_row(const CsvTable& table) const { return column_ && table.cell(*column_) == name_; }
+
+ private:
+  std::optional<std::size_t> column_;
+  std::string_view name_;
+};
+
 /// Time and counts of the current row; false, and the row is dropped, if one cannot be read.
 template <std::size_t N>
 bool read_row(const CsvTable& table, ImportContext& context, std::size_t time, int unit, double& seconds,
@@ -281,11 +294,12 @@ void read_moe(const ProfileFile& file, ImportContext& context, const Setting& se
   const std::array columns{table.column("tokens"), table.column("activated_experts")};
   const auto time = table.column("time_us");
   const MoreFigures more(table);
+  const Predictions predictions(table, "moe");
   const Key key = context.collector.key(found->second);
   std::array<std::uint64_t, 2> n{};
   double seconds = 0;
   while (table.next())
-    if (read_row(table, context, time, kMicroseconds, seconds, columns, n))
+    if (!predictions.has_row(table) && read_row(table, context, time, kMicroseconds, seconds, columns, n))
       context.collector.add(key, {n[0], n[1]}, more.timing(table, seconds, setting.count));
 }
 

@@ -29,6 +29,7 @@ constexpr std::array kPlanNames{
     std::pair{"act", "act_fn"},
     std::pair{"down_proj", "down_proj"},
     std::pair{"router", "gate"},
+    std::pair{"topk_softmax", "topk_softmax"},
     std::pair{"moe_experts", "moe"},
     std::pair{"final_norm", "final_layernorm"},
     std::pair{"post_attention_norm", "layernorm"},
