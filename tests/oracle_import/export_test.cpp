@@ -198,6 +198,89 @@ TEST(ExportLLMServingSim, ExpertsOfAKnownNumberReadBack) {
   EXPECT_EQ(report.left_out.at("experts without their activated number"), 1u);
 }
 
+/// Attention of Llama-3.1-8B as a sweep leaves it: chunks, decodes and both, hardly two of one series.
+MemorySamples attention_of_a_sweep() {
+  MemorySamples samples;
+  samples.environment({});
+  const oracle::OperatorKey key = oracle::attention_key(
+      "bfloat16", "bfloat16", {.heads = 32, .kv_heads = 8, .head_dim = 128, .block_size = 16}, "fa3");
+  const auto add = [&](const oracle::SamplePoint& point, double us) {
+    samples.sample(key, sample_at(point, us * 1e-6));
+  };
+  for (const auto& [query, us] : {std::pair{16u, 9.0}, {48, 10.0}, {100, 12.0}, {128, 13.0}}) add({1, query}, us);
+  add({1, 64, 32}, 11);
+  for (const auto& [decodes, us] : {std::pair{1u, 8.0}, {3, 8.5}, {8, 10.0}}) {
+    add({0, 0, 0, decodes, 1023}, us);
+    add({0, 0, 0, decodes, 127}, us - 0.5);
+  }
+  add({0, 0, 0, 4, 512}, 9.25);
+  add({1, 80, 0, 6, 700}, 17);
+  add({0, 0, 0, 8, 128, 2, 512}, 9.5);
+  return samples;
+}
+
+TEST(ExportLLMServingSim, FillsTheGridOfAttentionThatASweepLeavesOpen) {
+  const MemorySamples samples = attention_of_a_sweep();
+  const ProfileFolder folder;
+  export_profile("llmservingsim", samples, {.model = kSizedModel, .gpu = "H200"}, folder.path());
+  const std::string csv = read_text(folder.path() / "H200/meta-llama/Llama-3.1-8B/bf16/tp1/attention.csv");
+  // Chunks 16 to 128 on 0, 16 or 32 tokens, alone or beside 1 to 8 decodes of 16 to 1,024 tokens; and these alone.
+  EXPECT_EQ(column(csv, "time_us").size(), 4u * 3 * (1 + 4 * 7) + 4 * 7);
+  for (const std::string& cell : column(csv, "time_us")) EXPECT_GT(std::stod(cell), 0);
+  const auto predicted = column(csv, "predicted_operators");
+  EXPECT_EQ(std::count(predicted.begin(), predicted.end(), ""), 4);  // 16, 128, 64 on 32 tokens, 4 decodes at 512
+  EXPECT_NE(csv.find("\n0,0,4,512,9.25,5,9.25,0,9.25,0,0,\n"), std::string::npos) << csv.substr(0, 2000);
+  EXPECT_EQ(
+      column(read_text(folder.path() / "H200/meta-llama/Llama-3.1-8B/bf16/tp1/attention_off_grid.csv"), "n_decode"),
+      (std::vector<std::string>{"1", "1", "3", "3", "8", "8", "0", "6", "0"}));
+}
+
+TEST(ExportLLMServingSim, AttentionThatWasPredictedIsNotReadBack) {
+  const MemorySamples samples = attention_of_a_sweep();
+  const ProfileFolder folder;
+  export_profile("llmservingsim", samples, {.model = kSizedModel, .gpu = "H200"}, folder.path());
+  MemorySamples again;
+  import_profile("llmservingsim", folder.path(), {}, again);
+  ASSERT_EQ(again.by_signature.size(), 1u);
+  const auto& [key, read] = again.by_signature.begin()->second;
+  EXPECT_EQ(signature_of(key), samples.by_signature.begin()->first);
+  const auto& before = samples.by_signature.begin()->second.second;
+  ASSERT_EQ(read.size(), before.size());
+  for (const oracle::Sample& sample : before) {
+    const auto same = std::find_if(read.begin(), read.end(), [&](const auto& r) { return r.point == sample.point; });
+    ASSERT_NE(same, read.end());
+    EXPECT_EQ(same->median_s, sample.median_s);
+    EXPECT_EQ(same->count, sample.count);
+  }
+}
+
+TEST(ExportLLMServingSim, FitsTheSkewOfASweepOnPredictedBatches) {
+  const MemorySamples samples = attention_of_a_sweep();
+  const ProfileFolder folder;
+  export_profile("llmservingsim", samples, {.model = kSizedModel, .gpu = "H200"}, folder.path());
+  const std::string at = "H200/meta-llama/Llama-3.1-8B/bf16/";
+  const std::string csv = read_text(folder.path() / (at + "tp1/skew_fit.csv"));
+  const auto predicted = column(csv, "predicted_operators");
+  ASSERT_FALSE(predicted.empty());
+  EXPECT_EQ(std::count(predicted.begin(), predicted.end(), "attention"), static_cast<long>(predicted.size()));
+  for (const std::string& alpha : column(csv, "alpha")) {
+    EXPECT_GE(std::stod(alpha), -0.5) << csv;
+    EXPECT_LE(std::stod(alpha), 1.5) << csv;
+  }
+  EXPECT_NE(read_text(folder.path() / (at + "meta.yaml")).find("bucket_table: tp1/skew_fit.csv"), std::string::npos);
+}
+
+TEST(ExportLLMServingSim, LeavesAttentionOfAGpuThatIsNotKnownAsMeasured) {
+  const MemorySamples samples = attention_of_a_sweep();
+  const ProfileFolder folder;
+  const ExportReport report =
+      export_profile("llmservingsim", samples, {.model = kSizedModel, .gpu = "X1"}, folder.path());
+  EXPECT_EQ(report.rows, 14u);  // 13 of one length, 1 of two
+  EXPECT_TRUE(
+      column(read_text(folder.path() / "X1/meta-llama/Llama-3.1-8B/bf16/tp1/attention.csv"), "predicted_operators")
+          .empty());
+}
+
 TEST(ExportLLMServingSim, PredictsNothingOfAGpuThatIsNotKnown) {
   MemorySamples samples = experts_of_a_sweep();
   samples.sample(oracle::sample_key("bfloat16", 151936), sample_at({4}, 30e-6));
@@ -374,6 +457,21 @@ TEST(ExportRealProfile, OfLLMServingSimReadsBack) {
   import_profile("llmservingsim", path, {}, first);
   expect_round_trip("llmservingsim", first,
                     {.model = "Qwen/Qwen3-32B", .gpu = "RTX-PRO-6000", .tensor_parallel = {1, 2}});
+}
+
+TEST(ExportRealProfile, OfLLMServingSimIsCompleteAndGetsNoPredictions) {
+  const auto path = dooly::test::data_path("data/profiles/llmservingsim/RTXPRO6000/Qwen--Qwen3-30B-A3B-Instruct-2507");
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there";
+  MemorySamples first;
+  import_profile("llmservingsim", path, {}, first);
+  const ProfileFolder folder;
+  const ExportReport report =
+      export_profile("llmservingsim", first, {.model = kExpertsModel, .gpu = "RTX-PRO-6000", .tensor_parallel = {1, 2}},
+                     folder.path());
+  EXPECT_TRUE(report.notes.empty()) << report.text();
+  EXPECT_EQ(report.missing, std::vector<std::string>{"moe (tp2)"});  // its profiler measures experts on one GPU
+  for (const std::string& file : report.files)
+    EXPECT_EQ(read_text(folder.path() / file).find("predicted_operators"), std::string::npos) << file;
 }
 
 TEST(ExportRealProfile, OfVidurReadsBack) {

@@ -5,10 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <map>
-#include <tuple>
 
 namespace dooly::import_ {
 namespace {
@@ -17,8 +14,8 @@ using oracle::Sample;
 
 using ByLayer = std::vector<std::pair<std::string, std::vector<Sample>>>;
 
-ByLayer measured(const ExportContext& context, const std::map<std::string, oracle::OperatorKey>& layers,
-                 std::initializer_list<const char*> names, std::uint32_t tp) {
+ByLayer measured(const ExportContext& context, const Layers& layers, std::initializer_list<const char*> names,
+                 std::uint32_t tp) {
   ByLayer found;
   for (const char* name : names) {
     const auto layer = layers.find(name);
@@ -53,117 +50,6 @@ void write_layers(const ExportContext& context, const std::filesystem::path& pat
   context.write(path, text);
 }
 
-/// Batches of at most one prefill chunk, with decodes of one length: what attention.csv holds.
-bool on_grid(const Sample& sample) { return sample.point[0] <= 1 && sample.point[5] == 0; }
-bool is_skewed(const Sample& sample) { return sample.point[0] <= 1 && sample.point[5] > 0; }
-
-void write_attention(const ExportContext& context, const std::filesystem::path& path,
-                     const std::vector<Sample>& samples, std::uint32_t usual) {
-  std::vector<Sample> grid;
-  std::copy_if(samples.begin(), samples.end(), std::back_inserter(grid), on_grid);
-  const auto others =
-      samples.size() - grid.size() - static_cast<std::size_t>(std::count_if(samples.begin(), samples.end(), is_skewed));
-  if (others > 0) context.report.left_out["batches of several prefill chunks, which the layout cannot hold"] += others;
-  if (grid.empty()) return;
-  const MoreColumns more(grid, usual);
-  std::string text = fmt::format("prefill_chunk,kv_prefill,n_decode,kv_decode,time_us{}", more.header());
-  for (const Sample& sample : grid)
-    text += fmt::format("{},{},{},{},{}{}", sample.point[1], sample.point[2], sample.point[3], sample.point[4],
-                        us(sample.median_s), more.cells(sample));
-  context.write(path, text);
-}
-
-struct Bucket {
-  double weighted = 0, weight = 0;
-  std::uint64_t samples = 0;
-};
-
-/// Upstream's buckets, as its own profiles list them.
-std::string label(double value, std::initializer_list<std::pair<double, const char*>> edges, const char* beyond) {
-  for (const auto& [edge, name] : edges)
-    if (value <= edge) return name;
-  return beyond;
-}
-std::string bucket_of(const Sample& sample) {
-  const double n = static_cast<double>(sample.point[3]), longer = static_cast<double>(sample.point[5]);
-  return fmt::format(
-      "{},{},{},{},{}", sample.point[1],
-      label(n,
-            {{2, "n<=2"},
-             {4, "n<=4"},
-             {8, "n<=8"},
-             {16, "n<=16"},
-             {32, "n<=32"},
-             {64, "n<=64"},
-             {128, "n<=128"},
-             {256, "n<=256"}},
-            "n>256"),
-      label(longer / n, {{0.05, "sr<=5%"}, {0.15, "sr<=15%"}, {0.4, "sr<=40%"}, {0.7, "sr<=70%"}}, "sr>70%"),
-      label(static_cast<double>(sample.point[6]), {{1024, "kvB<=1k"}, {4096, "kvB<=4k"}, {16384, "kvB<=16k"}},
-            "kvB>16k"),
-      label(static_cast<double>(sample.point[2]),
-            {{0, "kp=0"}, {512, "kp<=512"}, {1024, "kp<=1k"}, {2048, "kp<=2k"}, {4096, "kp<=4k"}, {8192, "kp<=8k"}},
-            "kp>8k"));
-}
-constexpr const char* kBucketAxes =
-    "  bucket_axes:\n    pc: raw pc value (profiled grid point)\n    n_bins: [0, 2, 4, 8, 16, 32, 64, 128, 256, "
-    "1000000]\n"
-    "    n_labels: [n<=2, n<=4, n<=8, n<=16, n<=32, n<=64, n<=128, n<=256, n>256]\n    skew_rate_bins: [-0.01, 0.05, "
-    "0.15, 0.4, 0.7, 1.01]\n"
-    "    skew_rate_labels: [sr<=5%, sr<=15%, sr<=40%, sr<=70%, sr>70%]\n    kv_big_bins: [0, 1024, 4096, 16384, "
-    "1000000000]\n"
-    "    kv_big_labels: [kvB<=1k, kvB<=4k, kvB<=16k, kvB>16k]\n    kp_bins: [-1, 0, 512, 1024, 2048, 4096, 8192, "
-    "1000000000]\n"
-    "    kp_labels: [kp=0, kp<=512, kp<=1k, kp<=2k, kp<=4k, kp<=8k, kp>8k]\n";
-
-/// skew.csv and the weights fitted to it; returns the lines of meta.yaml about the fit, empty without skewed batches.
-std::string write_skew(const ExportContext& context, const std::filesystem::path& folder,
-                       const std::vector<Sample>& samples, std::uint32_t usual, std::uint32_t tp) {
-  std::map<oracle::SamplePoint, double> grid;
-  std::vector<Sample> skewed;
-  for (const Sample& sample : samples) {
-    if (on_grid(sample))
-      grid[sample.point] = sample.median_s;
-    else if (is_skewed(sample))
-      skewed.push_back(sample);
-  }
-  if (skewed.empty()) return {};
-  const MoreColumns more(skewed, usual);
-  std::string text = fmt::format("regime,n,nb,ratio,skew,pc,kp,kvs,kv_big,kv_mean,t_mean_us,t_max_us,t_skew_us,alpha{}",
-                                 more.header());
-  std::map<std::string, Bucket> buckets;
-  Bucket all;
-  for (const Sample& sample : skewed) {
-    const auto& p = sample.point;
-    const std::uint64_t mean = (p[4] * (p[3] - std::min(p[3], p[5])) + p[6] * p[5]) / p[3];
-    const auto at = [&](std::uint64_t context_tokens) {
-      const auto found = grid.find({p[0], p[1], p[2], p[3], context_tokens});
-      return found == grid.end() ? 0.0 : found->second;
-    };
-    const double t_mean = at(mean), t_max = at(p[6]), gap = t_max - t_mean;
-    const bool known = t_mean > 0 && t_max > 0 && gap != 0;
-    const double alpha = known ? (sample.median_s - t_mean) / gap : 0;
-    if (known)
-      for (Bucket* bucket : {&all, &buckets[bucket_of(sample)]})
-        bucket->weighted += alpha * gap * gap, bucket->weight += gap * gap, ++bucket->samples;
-    text += fmt::format("{},{},{},{:.4g},{:.4g},{},{},{},{},{},{},{},{},{}{}", p[1] > 0 ? "mixed" : "pure", p[3], p[5],
-                        static_cast<double>(p[5]) / static_cast<double>(p[3]),
-                        p[4] > 0 ? static_cast<double>(p[6]) / static_cast<double>(p[4]) : 0.0, p[1], p[2], p[4], p[6],
-                        mean, t_mean > 0 ? us(t_mean) : "", t_max > 0 ? us(t_max) : "", us(sample.median_s),
-                        known ? fmt::format("{:.4f}", alpha) : "nan", more.cells(sample));
-  }
-  context.write(folder / "skew.csv", text);
-  if (all.samples == 0) return {};
-  std::string fit = "pc,n_label,skew_rate_label,kv_big_label,kp_label,alpha,n_samples\n";
-  for (const auto& [name, bucket] : buckets)
-    fit += fmt::format("{},{:.4f},{}\n", name, bucket.weighted / bucket.weight, bucket.samples);
-  context.write(folder / "skew_fit.csv", fit, false);
-  return fmt::format(
-      "    {}:\n      method: per_bucket_wls_5axis\n      n_samples: {}\n      alpha_default: {:.4f}\n      "
-      "bucket_table: tp{}/skew_fit.csv\n",
-      tp, all.samples, all.weighted / all.weight, tp);
-}
-
 }  // namespace
 
 void export_llmservingsim(const ExportContext& context) {
@@ -191,11 +77,9 @@ void export_llmservingsim(const ExportContext& context) {
                  usual);
     write_layers(context, below / "per_sequence.csv", "sequences",
                  measured(context, layers, {"lm_head", "sampler"}, tp), usual);
-    for (const auto& [name, samples] : measured(context, layers, {"attention"}, tp)) {
-      write_attention(context, below / "attention.csv", samples, usual);
-      fits += write_skew(context, below, samples, usual, tp);
-    }
-    write_moe({context, below, tp, usual, gpu, layers});
+    const TensorParallelFolder here{context, below, tp, usual, gpu, layers};
+    fits += write_attention(here);
+    write_moe(here);
   }
   const auto equals = options.engine.find('=');
   std::string engine = equals == std::string::npos ? std::string()
@@ -207,7 +91,7 @@ void export_llmservingsim(const ExportContext& context) {
       "  block_size: {}\n  attention_backend: {}\n  dtype: {}\nmeasurement_iterations: {}\n",
       engine, options.gpu, options.gpu, context.model.name, variant, fmt::join(options.tensor_parallel, ", "),
       options.block_size, family, dtype, usual);
-  if (!fits.empty()) meta.append("skew_fit:\n  enabled: true\n").append(kBucketAxes).append("  per_tp:\n").append(fits);
+  if (!fits.empty()) meta += skew_fit_head() + fits;
   context.write(folder / "meta.yaml", meta, false);
 }
 

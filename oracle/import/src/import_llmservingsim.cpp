@@ -185,10 +185,12 @@ void read_attention(const ProfileFile& file, ImportContext& context, const Setti
                            table.column("kv_decode")};
   const auto time = table.column("time_us");
   const MoreFigures more(table);
+  const Predictions predictions(table, "attention");
   const Key key = context.collector.key(setting.layers.at("attention"));
   std::array<std::uint64_t, 4> n{};
   double seconds = 0;
   while (table.next()) {
+    if (predictions.has_row(table)) continue;
     if (!read_row(table, context, time, kMicroseconds, seconds, columns, n)) continue;
     const bool prefill = n[0] > 0, decode = n[2] > 0;
     if (!prefill && !decode) {
@@ -200,22 +202,24 @@ void read_attention(const ProfileFile& file, ImportContext& context, const Setti
   }
 }
 
-/// Times of attention.csv by point, to hold the other table against.
+/// Measured times of attention.csv, and of what our own exports have beside its grid, by point: to hold the other table
+/// against.
 std::map<std::array<std::uint64_t, 4>, double> grid_times(const ProfileFile& file) {
   std::map<std::array<std::uint64_t, 4>, double> times;
-  for (const char* name : {"attention.csv", "attention.csv.gz"}) {
+  for (const char* name : {"attention.csv", "attention.csv.gz", "attention_off_grid.csv"}) {
     const auto path = file.path.parent_path() / name;
     if (!std::filesystem::exists(path)) continue;
     CsvTable table(path);
     const std::array columns{table.column("prefill_chunk"), table.column("kv_prefill"), table.column("n_decode"),
                              table.column("kv_decode")};
     const auto time = table.column("time_us");
+    const Predictions predictions(table, "attention");
     while (table.next()) {
+      if (predictions.has_row(table)) continue;
       std::array<std::uint64_t, 4> point{};
       for (std::size_t i = 0; i < point.size(); ++i) point[i] = whole_number(table.cell(columns[i])).value_or(0);
-      times[point] = scaled_number(table.cell(time), kMicroseconds).value_or(0);
+      times.try_emplace(point, scaled_number(table.cell(time), kMicroseconds).value_or(0));
     }
-    break;
   }
   return times;
 }
@@ -364,12 +368,13 @@ Setting setting_v0(const ProfileFile& file, ImportContext& context) {
 
 bool read_llmservingsim(const ProfileFile& file, ImportContext& context) {
   using Reader = void (*)(const ProfileFile&, ImportContext&, const Setting&);
-  static constexpr std::array<std::pair<std::string_view, Reader>, 5> readers{{
+  static constexpr std::array<std::pair<std::string_view, Reader>, 6> readers{{
       {"dense", [](const ProfileFile& f, ImportContext& c,
                    const Setting& s) { read_layers(f, c, s, "layer", "tokens", "time_us", kMicroseconds); }},
       {"per_sequence", [](const ProfileFile& f, ImportContext& c,
                           const Setting& s) { read_layers(f, c, s, "layer", "sequences", "time_us", kMicroseconds); }},
       {"attention", read_attention},
+      {"attention_off_grid", read_attention},
       {"skew", read_skew},
       {"moe", read_moe},
   }};

@@ -42,6 +42,13 @@ class MoreColumns {
 /// A time that nobody measured: no repetitions.
 oracle::Sample prediction(const oracle::SamplePoint& point, double seconds);
 
+/// attention.csv, skew.csv and skew_fit.csv; returns the lines of meta.yaml about the fit, empty without it.
+/// LLMServingSim looks attention up on a grid of four numbers. Where that has gaps, it is filled with predictions, and
+/// what was measured beside it goes into attention_off_grid.csv, which it does not read.
+std::string write_attention(const TensorParallelFolder& folder);
+/// What stands before these lines.
+std::string skew_fit_head();
+
 /// moe.csv. Where no sample tells how many experts its tokens use, the rows are predictions from those of balanced
 /// routing, on the grid of upstream's profiler, with what the router takes.
 void write_moe(const TensorParallelFolder& folder);

@@ -199,21 +199,4 @@ std::array<double, 4> octaves(const SamplePoint& point, const oracle::AttentionR
   return {octave(d(kDecodes)), octave(d(kMost)), octave(d(kLong)), octave(d(kLongContext))};
 }
 
-oracle::AttentionModel::Result model_at(const oracle::AttentionModel& model, const SamplePoint& point) {
-  const std::vector<oracle::PrefillChunk> chunks(
-      point[kChunks], {static_cast<std::uint32_t>(point[kQuery]), static_cast<std::uint32_t>(point[kContext])});
-  const std::uint64_t many = std::min(point[kLong], point[kDecodes]), few = point[kDecodes] - many;
-  oracle::BatchShape shape;
-  shape.decodes = static_cast<std::uint32_t>(point[kDecodes]);
-  shape.decode_context = few * point[kMost] + many * point[kLongContext];
-  shape.decode_context_squares = few * point[kMost] * point[kMost] + many * point[kLongContext] * point[kLongContext];
-  const auto cube = [](std::uint64_t context) { return context * context * context; };
-  shape.decode_context_cubes = few * cube(point[kMost]) + many * cube(point[kLongContext]);
-  shape.decode_longest =
-      static_cast<std::uint32_t>(std::max(few > 0 ? point[kMost] : 0, many > 0 ? point[kLongContext] : 0));
-  shape.prefill_tokens = static_cast<std::uint32_t>(point[kChunks] * point[kQuery]);
-  shape.prefills = chunks;
-  return model.at(shape, oracle::ChunkSums::of(shape));
-}
-
 }  // namespace dooly::profiling

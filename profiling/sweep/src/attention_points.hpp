@@ -29,7 +29,4 @@ AttentionPoints attention_points(AttentionPart part, const oracle::AttentionRoof
 /// Where a point lies in the fit, in octaves: what is close there is close in time.
 std::array<double, 4> octaves(const oracle::SamplePoint& point, const oracle::AttentionRoofline& work);
 
-/// The batch that a point stands for, asked of a model.
-oracle::AttentionModel::Result model_at(const oracle::AttentionModel& model, const oracle::SamplePoint& point);
-
 }  // namespace dooly::profiling

@@ -1,5 +1,7 @@
 #include "attention_refiner.hpp"
 
+#include "oracle_profiled/attention_point.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -60,7 +62,7 @@ std::vector<AttentionRefiner::Error> AttentionRefiner::left_out_errors(Attention
       if (!out.contains(i)) rest.push_back(fitted[i]);
     const oracle::AttentionModel model = model_of(rest);
     for (const std::size_t i : out) {
-      const auto result = model_at(model, fitted[i].point);
+      const auto result = attention_at(model, fitted[i].point);
       errors.push_back({fitted[i].point, std::abs(result.seconds / fitted[i].median_s - 1),
                         result.origin <= oracle::Origin::kInterpolated});
     }

@@ -1,6 +1,7 @@
 #include "profiling_sweep/signature_fit.hpp"
 
 #include "attention_points.hpp"
+#include "oracle_profiled/attention_point.hpp"
 #include "row_refiner.hpp"
 #include "sample_view.hpp"
 
@@ -28,7 +29,7 @@ SignatureFit::SignatureFit(const Operation& operation, const std::vector<oracle:
 }
 
 double SignatureFit::seconds(const oracle::SamplePoint& point) const {
-  if (attention_) return model_at(*attention_, point).seconds;
+  if (attention_) return attention_at(*attention_, point).seconds;
   const auto wanted = static_cast<std::int64_t>(point[2]);
   const auto* best = &*curves_.begin();
   for (const auto& each : curves_)
