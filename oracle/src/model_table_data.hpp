@@ -15,6 +15,10 @@ inline constexpr std::array kModels{
       "model_type": "cohere2", "hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32,
       "num_attention_heads": 32, "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 256000,
       "max_position_embeddings": 8192, "sliding_window": 4096, "sliding_window_pattern": 4})"},
+    ShippedModel{"Qwen/Qwen-72B", "hub config.json (intermediate_size counts gate and up); Vidur's Qwen72BModelConfig", R"({
+      "model_type": "qwen", "hidden_size": 8192, "intermediate_size": 49152, "num_hidden_layers": 80,
+      "num_attention_heads": 64, "kv_channels": 128, "no_bias": true, "vocab_size": 152064,
+      "max_position_embeddings": 32768})"},
     ShippedModel{"Qwen/Qwen2.5-72B", "hub config.json", R"({
       "model_type": "qwen2", "hidden_size": 8192, "intermediate_size": 29568, "num_hidden_layers": 80,
       "num_attention_heads": 64, "num_key_value_heads": 8, "vocab_size": 152064, "max_position_embeddings": 131072})"},
@@ -55,6 +59,9 @@ inline constexpr std::array kModels{
       "model_type": "qwen3", "hidden_size": 4096, "intermediate_size": 12288, "num_hidden_layers": 36,
       "num_attention_heads": 32, "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 151936,
       "max_position_embeddings": 40960})"},
+    ShippedModel{"codellama/CodeLlama-34b-Instruct-hf", "hub config.json; Vidur's CodeLlama34BModelConfig", R"({
+      "model_type": "llama", "hidden_size": 8192, "intermediate_size": 22016, "num_hidden_layers": 48,
+      "num_attention_heads": 64, "num_key_value_heads": 8, "vocab_size": 32000, "max_position_embeddings": 16384})"},
     ShippedModel{"deepseek-ai/DeepSeek-R1", "hub config.json; arXiv:2412.19437 (the shapes of V3)", R"({
       "model_type": "deepseek_v3", "hidden_size": 7168, "intermediate_size": 18432, "moe_intermediate_size": 2048,
       "n_routed_experts": 256, "n_shared_experts": 1, "num_experts_per_tok": 8, "first_k_dense_replace": 3,
@@ -93,6 +100,10 @@ inline constexpr std::array kModels{
       "num_attention_heads": 32, "num_key_value_heads": 16, "head_dim": 128, "vocab_size": 262208,
       "max_position_embeddings": 131072, "sliding_window": 1024, "sliding_window_pattern": 6,
       "query_pre_attn_scalar": 168})"},
+    ShippedModel{"internlm/internlm-20b", "hub config.json; Vidur's InternLM_20BModelConfig", R"({
+      "model_type": "internlm", "hidden_size": 5120, "intermediate_size": 13824, "num_hidden_layers": 60,
+      "num_attention_heads": 40, "num_key_value_heads": 40, "bias": false, "vocab_size": 103168,
+      "max_position_embeddings": 4096, "torch_dtype": "float16"})"},
     ShippedModel{"meta-llama/Llama-2-13b-hf", "hub config.json; arXiv:2307.09288", R"({
       "model_type": "llama", "hidden_size": 5120, "intermediate_size": 13824, "num_hidden_layers": 40,
       "num_attention_heads": 40, "vocab_size": 32000, "max_position_embeddings": 4096, "torch_dtype": "float16"})"},
@@ -139,6 +150,10 @@ inline constexpr std::array kModels{
       "model_type": "phi3", "hidden_size": 3072, "intermediate_size": 8192, "num_hidden_layers": 32,
       "num_attention_heads": 32, "num_key_value_heads": 32, "vocab_size": 32064, "max_position_embeddings": 4096,
       "sliding_window": 2047})"},
+    ShippedModel{"microsoft/phi-2", "hub config.json; Vidur's Phi2ModelConfig", R"({
+      "model_type": "phi", "hidden_size": 2560, "intermediate_size": 10240, "num_hidden_layers": 32,
+      "num_attention_heads": 32, "num_key_value_heads": 32, "partial_rotary_factor": 0.4, "vocab_size": 51200,
+      "max_position_embeddings": 2048, "hidden_act": "gelu_new"})"},
     ShippedModel{"microsoft/phi-4", "hub config.json; arXiv:2412.08905", R"({
       "model_type": "phi3", "hidden_size": 5120, "intermediate_size": 17920, "num_hidden_layers": 40,
       "num_attention_heads": 40, "num_key_value_heads": 10, "vocab_size": 100352, "max_position_embeddings": 16384})"},

@@ -50,7 +50,9 @@ INSTANTIATE_TEST_SUITE_P(
         Published{"deepseek-ai/DeepSeek-V2-Lite", 15'706'484'224},
         Published{"deepseek-ai/DeepSeek-V3", 671'026'419'200}, Published{"google/gemma-2-9b", 9'241'705'984},
         Published{"facebook/opt-13b", 12'853'473'280}, Published{"microsoft/Phi-3-mini-4k-instruct", 3'821'079'552},
-        Published{"openai/gpt-oss-20b", 20'914'757'184}, Published{"openai/gpt-oss-120b", 116'829'156'672}));
+        Published{"Qwen/Qwen-72B", 72'287'920'128}, Published{"codellama/CodeLlama-34b-Instruct-hf", 33'743'970'304},
+        Published{"microsoft/phi-2", 2'779'683'840}, Published{"openai/gpt-oss-20b", 20'914'757'184},
+        Published{"openai/gpt-oss-120b", 116'829'156'672}));
 
 TEST(ShippedModels, AllParseAndAreSortedByName) {
   std::string_view last;

@@ -40,6 +40,50 @@ TEST(Vidur, OneRowHoldsEveryTokenOperator) {
   ASSERT_FALSE(samples.empty());
 }
 
+/// A row of one token of all operators, 10 us each, of a model whose shape is `shape`.
+std::string imported_row(const std::string& model, const std::string& shape, ImportReport& report) {
+  const ProfileFolder folder;
+  std::string header, times;
+  for (const char* name : {"input_layernorm", "attn_pre_proj", "attn_rope", "attn_post_proj", "mlp_up_proj", "mlp_act",
+                           "mlp_down_proj", "add"})
+    header += stats(name), times += "0.01,0.01,0.01,0.01,0,";
+  folder.write(
+      "compute/a100/" + model + "/mlp.csv",
+      header +
+          "n_head,n_kv_head,n_embd,n_expanded_embd,vocab_size,use_gated_mlp,num_tokens,num_tensor_parallel_workers\n" +
+          times + shape + "\n");
+  MemorySamples out;
+  report = import_profile("vidur", folder.path(), {}, out);
+  std::string operations;
+  for (const auto& set : out.sets()) operations += test::operation(set.key) + "\n";
+  return operations;
+}
+
+TEST(Vidur, ItsOwnModelsHaveTheirBiasesAndNorms) {
+  ImportReport report;
+  const std::string phi = imported_row("microsoft--phi-2", "32,32,2560,10240,51200,False,1,1", report);
+  EXPECT_TRUE(report.notes.empty()) << report.text();
+  for (const char* operation :
+       {"layer_norm float16 2560 bias=true m inductor", "linear float16/float16/float16 2560x7680 bias=true m cublas",
+        "linear float16/float16/float16 2560x2560 bias=true m cublas", "gelu float16 10240 m vllm-c",
+        "linear float16/float16/float16 2560x10240 bias=true m cublas",
+        "linear float16/float16/float16 10240x2560 bias=true m cublas",
+        "rope float16 32x32x80 m vllm-c",            // its profiler rotates whole heads
+        "add float16 2560 terms=3 m inductor"})      // attention, MLP and the stream
+    EXPECT_NE(phi.find(std::string(operation) + "\n"), std::string::npos) << operation << " is none of\n" << phi;
+
+  const std::string qwen = imported_row("Qwen--Qwen-72B", "64,64,8192,24576,152064,True,1,2", report);
+  EXPECT_TRUE(report.notes.empty()) << report.text();
+  EXPECT_NE(qwen.find("8192x12288 bias=true m cublas\n"), std::string::npos) << qwen;
+  EXPECT_NE(qwen.find("4096x8192 m cublas\n"), std::string::npos) << qwen;
+  EXPECT_NE(qwen.find("add float16 8192 m inductor\n"), std::string::npos) << qwen;
+  for (const char* model : {"codellama--CodeLlama-34b-Instruct-hf", "internlm--internlm-20b"}) {
+    const std::string plain = imported_row(model, "64,8,8192,22016,32768,True,1,1", report);
+    EXPECT_TRUE(report.notes.empty()) << report.text();
+    EXPECT_EQ(plain.find("bias"), std::string::npos) << plain;
+  }
+}
+
 TEST(Vidur, AttentionOfPrefillChunksAndDecodes) {
   const ProfileFolder folder;
   folder.write("legacy/a100_llama2-70b_tp2_attention.csv",

@@ -115,18 +115,19 @@ std::map<std::string, oracle::OperatorKey> vidur_operators(const VidurShape& sha
   const oracle::OperatorKey norm = config && config->layer_norm
                                        ? oracle::layer_norm_key(dtype, shape.hidden, config->norm_bias)
                                        : oracle::rms_norm_key(dtype, shape.hidden, false);
-  const std::uint64_t rotary = config && config->rotary_dim > 0 ? config->rotary_dim : dim;
+  // Side by side with the MLP, attention's result and the MLP's are added to the residual stream at once.
+  const bool is_parallel = config && config->residual == oracle::ModelConfig::Residual::kParallel;
   return {
       {"emb", oracle::embedding_key(dtype, share(shape.vocabulary, tp), shape.hidden)},
       {"input_layernorm", norm},
       {"post_attention_layernorm", norm},
       {"attn_pre_proj", oracle::linear_key(types, shape.hidden, (heads + 2 * kv_heads) * dim, qkv_bias)},
-      {"attn_rope", oracle::rope_key(dtype, heads, kv_heads, rotary)},
+      {"attn_rope", oracle::rope_key(dtype, heads, kv_heads, dim)},  // whole heads, whatever the model
       {"attn_post_proj", oracle::linear_key(types, heads * dim, shape.hidden, out_bias)},
       {"mlp_up_proj", oracle::linear_key(types, shape.hidden, (shape.gated ? 2 : 1) * width, mlp_bias)},
       {"mlp_act", oracle::activation_key(shape.gated ? "silu_and_mul" : "gelu", dtype, width)},
       {"mlp_down_proj", oracle::linear_key(types, width, shape.hidden, mlp_bias)},
-      {"add", oracle::elementwise_key("add", dtype, shape.hidden)},
+      {"add", oracle::elementwise_key("add", dtype, shape.hidden, is_parallel ? 3 : 2)},
       {"lm_head_linear", oracle::linear_key(types, shape.hidden, share(shape.vocabulary, tp))},
   };
 }
