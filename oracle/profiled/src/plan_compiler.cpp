@@ -3,8 +3,10 @@
 #include "attention_neighbours.hpp"
 #include "fitted_roofline.hpp"
 #include "oracle/kernel_families.hpp"
+#include "oracle/operator_keys.hpp"
 #include "oracle/oracle_error.hpp"
 #include "oracle_profiled/entry_work.hpp"
+#include "oracle_profiled/fused_norm.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -200,6 +202,7 @@ WorkCurve PlanCompiler::curve_of(const PlanEntry& entry, const RowWork& work, Op
   }
   WorkCurve curve;
   if (entry.key.kind == "linear" && linear_from_neighbours(entry, answer, slower, curve)) return curve;
+  if (entry.key.kind == "rms_norm" && norm_from_parts(entry, work, answer, slower, curve)) return curve;
   if (entry.binding == Binding::kCollective && collective_of_other_family(entry, work, answer, slower, curve))
     return curve;
   return roofline_of(entry, work);
@@ -320,6 +323,29 @@ bool PlanCompiler::linear_from_neighbours(const PlanEntry& entry, OperatorAnswer
     return true;
   }
   return false;
+}
+
+/// The engine's fused add + norm from the two that others measure.
+bool PlanCompiler::norm_from_parts(const PlanEntry& entry, const RowWork& work, OperatorAnswer& answer,
+                                   const RowSlowdown& slower, WorkCurve& curve) const {
+  if (!entry.key.attributes.contains("residual")) return false;
+  PlanEntry norm = entry, addition = entry;
+  norm.key.attributes.erase("residual");
+  addition.key = elementwise_key("add", entry.key.dtypes.at(0), entry.key.dims.at(0));
+  const Found of_norm = find(signature_of(norm.key)), of_addition = find(signature_of(addition.key));
+  if (of_norm.source < 0 || of_addition.source < 0) return false;
+  const auto part = [&](const PlanEntry& measured, const Found& found) {
+    OperatorAnswer ignored;
+    RowSlowdown its_own = slower;
+    return fit(measured, found.samples, work, ignored, its_own);
+  };
+  WorkCurve fused = fused_norm(part(norm, of_norm), part(addition, of_addition), work);
+  if (fused.empty()) return false;
+  curve = std::move(fused);
+  answer.source = of_norm.source;
+  answer.best = Origin::kInterpolated;
+  answer.note = "from a norm and an addition, measured apart";
+  return true;
 }
 
 /// vLLM's own all-reduce ends at its limit; longer messages go through NCCL.

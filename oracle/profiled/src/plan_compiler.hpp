@@ -34,6 +34,8 @@ class PlanCompiler {
   std::vector<WorkCurve::Point> points_of(const PlanEntry& entry, const std::vector<Sample>& samples,
                                           ClockRegime regime, OperatorAnswer& answer) const;
   bool linear_from_neighbours(const PlanEntry& entry, OperatorAnswer& answer, RowSlowdown& slower, WorkCurve& curve);
+  bool norm_from_parts(const PlanEntry& entry, const RowWork& work, OperatorAnswer& answer, const RowSlowdown& slower,
+                       WorkCurve& curve) const;
   bool collective_of_other_family(const PlanEntry& entry, const RowWork& work, OperatorAnswer& answer,
                                   RowSlowdown& slower, WorkCurve& curve);
   void extend_custom_all_reduce(const PlanEntry& entry, std::vector<Sample>& samples, OperatorAnswer& answer);

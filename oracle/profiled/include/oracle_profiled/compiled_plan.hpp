@@ -45,8 +45,8 @@ struct OperatorAnswer {
 /// A step plan with everything that depends on total tokens alone folded into one table, by tokens (padding to captured
 /// sizes applied), another by sequences that sample, and attention in closed form. Answers allocate nothing.
 /// Per operator the first source that answers wins: its own signature, else its neighbours (linears of other sizes, the
-/// same with another bias, attention with another scale or without sinks, collectives by another family); behind all
-/// sources the roofline.
+/// same with another bias, the fused add + norm from both, attention with another scale or without sinks, collectives
+/// by another family); behind all sources the roofline.
 class CompiledPlan {
  public:
   /// Reads the sources once; they need not live on. Throws OracleError that names the operators nobody answers if
