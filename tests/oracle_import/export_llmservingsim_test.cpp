@@ -1,11 +1,13 @@
 #include "exported.hpp"
 
 #include "oracle/operator_keys.hpp"
+#include "oracle_store/sources.hpp"
 #include "test_support/test_data.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 namespace dooly::import_ {
@@ -221,6 +223,28 @@ TEST(ExportLLMServingSim, PredictsNothingOfAGpuThatIsNotKnown) {
   EXPECT_EQ(report.rows, 1u);
   EXPECT_FALSE(std::filesystem::exists(folder.path() / "X1/Qwen/Qwen3-30B-A3B/bf16/tp1/moe.csv"));
   EXPECT_EQ(report.left_out.at("experts without their activated number"), 5u);
+}
+
+TEST(ExportShippedStore, ToLLMServingSimReadsBackToTheBit) {
+  const auto store = store::open_sample_source({dooly::test::source_path("stores/h200-vllm.jsonl.zst")});
+  const ProfileFolder folder;
+  export_profile("llmservingsim", *store, {.model = kExpertsModel, .gpu = "H200", .tensor_parallel = {1, 2}},
+                 folder.path());
+  MemorySamples again;
+  import_profile("llmservingsim", folder.path(), {}, again);
+  EXPECT_GT(again.count, 1000u);
+  for (const auto& [signature, known] : again.by_signature) {
+    const auto measured = store->samples(signature);
+    for (const oracle::Sample& read : known.second) {
+      const auto same = std::find_if(measured.begin(), measured.end(), [&](const oracle::Sample& sample) {
+        return sample.point == read.point && sample.regime != oracle::ClockRegime::kSustained;
+      });
+      ASSERT_NE(same, measured.end()) << test::operation(known.first) << ": nobody measured " << read.median_s;
+      EXPECT_EQ(
+          std::tie(read.count, read.median_s, read.mean_s, read.std_s, read.min_s, read.p10_s, read.p90_s),
+          std::tie(same->count, same->median_s, same->mean_s, same->std_s, same->min_s, same->p10_s, same->p90_s));
+    }
+  }
 }
 
 TEST(ExportRealProfile, OfLLMServingSimReadsBack) {
