@@ -44,7 +44,9 @@ TEST(WorkerMeasurer, AnswersAsTheMeasurerItself) {
 TEST(WorkerMeasurer, IsRenewedAsAnotherProcessAndCountsNoRestart) {
   WorkerMeasurer worker([] {
     auto device = std::make_unique<SyntheticMeasurer>();
-    device->before = [](const oracle::OperatorKey&, oracle::Sample& sample) { sample.note = std::to_string(::getpid()); };
+    device->before = [](const oracle::OperatorKey&, oracle::Sample& sample) {
+      sample.note = std::to_string(::getpid());
+    };
     return device;
   });
   const auto process = [&] { return worker.measure(norm(4096).key, {64}, oracle::ClockRegime::kCool).note; };

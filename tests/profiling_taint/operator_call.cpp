@@ -61,8 +61,9 @@ Expression expression(std::string_view text) {
 
 at::ScalarType type_named(std::string_view name) {
   static const std::map<std::string, at::ScalarType, std::less<>> all = {
-      {"", at::kFloat},    {"float", at::kFloat}, {"half", at::kHalf}, {"bf16", at::kBFloat16},
-      {"long", at::kLong}, {"int", at::kInt},     {"bool", at::kBool}, {"f8", at::kFloat8_e4m3fn}};
+      {"", at::kFloat},        {"float", at::kFloat},      {"half", at::kHalf},
+      {"bf16", at::kBFloat16}, {"long", at::kLong},        {"int", at::kInt},
+      {"bool", at::kBool},     {"f8", at::kFloat8_e4m3fn}, {"complex", at::kComplexFloat}};
   return all.at(std::string(name));
 }
 

@@ -27,9 +27,12 @@ const std::vector<RuleRow>& rows() {
        rules::like_argument, "self", kPreserving},
       {"normal.float_float", "requested sizes", rules::requested_sizes, {}, kSource},
       {"linspace", "requested sizes", rules::requested_sizes, "steps", kSource},
+      {"histc", "requested sizes", rules::requested_sizes, "bins"},
+      {"eye", "rows and columns", rules::rows_and_columns, {}, kSource},
+      {"one_hot", "a dimension of classes", rules::one_hot},
       {"arange", "counted", rules::counted},
       {"range", "counted", rules::counted, "with its end"},
-      {"scalar_tensor dot vdot equal bucketize.Scalar searchsorted.Scalar", "scalar", rules::scalar},
+      {"scalar_tensor dot vdot equal trace bucketize.Scalar searchsorted.Scalar", "scalar", rules::scalar},
       {"masked_select bincount where.", "data-dependent", rules::data_dependent},  // `where` of a condition alone
       {"nonzero nonzero_static", "nonzero", rules::nonzero},
       {"_unique _unique2 unique_dim unique_consecutive", "unique", rules::unique},
@@ -48,6 +51,15 @@ const std::vector<RuleRow>& rows() {
       {"repeat tile", "repeat", rules::repeat},
       {"repeat_interleave", "repeat_interleave", rules::repeat_interleave},
       {"pad constant_pad_nd", "pad", rules::pad},
+      {"as_strided as_strided_copy", "requested sizes", rules::requested_sizes},
+      {"unfold unfold_copy", "windows", rules::windows},
+      {"diagonal diagonal_copy", "diagonal", rules::diagonal, "self"},
+      {"linalg_diagonal", "diagonal", rules::diagonal, "A"},
+      {"diag_embed", "diagonal of a matrix", rules::diag_embed},
+      {"diag", "diagonal, or the matrix of one", rules::diag},
+      {"view_as_complex", "one dimension less", rules::rows, "self"},
+      {"view_as_real", "a dimension of two", rules::parts_of_complex},
+      {"meshgrid", "a dimension for each", rules::meshgrid},
       // Split and join
       {"split split_with_sizes split_copy split_with_sizes_copy unsafe_split unsafe_split_with_sizes", "split",
        rules::split},
@@ -57,6 +69,7 @@ const std::vector<RuleRow>& rows() {
       {"slice", "slice", rules::slice},
       {"select unbind", "one dimension less", rules::select},
       {"cat concat concatenate", "cat", rules::cat},
+      {"hstack vstack", "cat", rules::cat_along},
       {"stack", "stack", rules::stack},
       // Index
       {"gather", "like an argument", rules::like_argument, "index"},
@@ -65,9 +78,11 @@ const std::vector<RuleRow>& rows() {
       {"index", "index", rules::index},
       {"embedding", "embedding", rules::embedding},
       {"topk", "topk", rules::topk},
+      {"multinomial", "count a row", rules::drawn},
       {"bucketize", "like an argument", rules::like_argument, "self"},
       {"searchsorted", "like an argument", rules::like_argument, "self"},
-      {"sort argsort cumsum cumprod flip roll tril triu scatter scatter_add scatter_reduce index_put _index_put_impl "
+      {"sort argsort cummax cummin logcumsumexp cumsum cumprod flip roll fliplr flipud tril triu scatter scatter_add "
+       "scatter_reduce index_put _index_put_impl "
        "index_add index_copy index_fill softmax _softmax log_softmax _log_softmax copy fill zero normal "
        "normal_functional uniform random exponential contiguous clone detach alias lift_fresh to _to_copy type_as",
        "like an argument", rules::like_argument, "self", kPreserving},
@@ -75,12 +90,17 @@ const std::vector<RuleRow>& rows() {
       // Compute
       {"linear", "linear", rules::linear},
       {"matmul mm bmm addmm baddbmm mv addmv _scaled_mm", "matmul", rules::matmul},
+      {"_grouped_mm", "grouped products", rules::grouped_matmul},
       {"linalg_vecdot", "vecdot", rules::vecdot},
-      {"outer", "outer", rules::outer},
+      {"outer ger", "outer", rules::outer},
+      {"cdist", "rows of both", rules::rows_of_both, "x1 x2"},
+      {"conv1d", "convolution", rules::conv1d},
       {"einsum", "einsum", rules::einsum},
       {"scaled_dot_product_attention _scaled_dot_product_attention_math", "attention", rules::attention, "query value"},
       {"native_layer_norm _fused_rms_norm", "normalised", rules::normalised},
-      {"sum mean prod amax amin argmax argmin any all logsumexp norm linalg_vector_norm var std max.dim min.dim "
+      {"sum mean prod amax amin argmax argmin any all logsumexp norm linalg_vector_norm var std var_mean std_mean "
+       "aminmax "
+       "count_nonzero nanmean nansum kthvalue mode max.dim min.dim "
        "max min median",
        "reduction", rules::reduction},
       {"masked_scatter", "broadcast", rules::elementwise, "self mask", kPreserving},
@@ -89,7 +109,8 @@ const std::vector<RuleRow>& rows() {
        "where eq ne lt le gt ge logical_and logical_or logical_xor logical_not bitwise_and bitwise_or bitwise_xor "
        "bitwise_not bitwise_left_shift bitwise_right_shift __and__ __or__ __xor__ __lshift__ __rshift__ abs neg exp "
        "exp2 expm1 log log2 log1p sqrt rsqrt square reciprocal sin cos tan tanh sigmoid erf relu gelu silu mish "
-       "leaky_relu elu softplus hardtanh relu6 hardswish clamp clamp_min clamp_max floor ceil round trunc sign isnan "
+       "leaky_relu complex polar real imag elu softplus hardtanh relu6 hardswish clamp clamp_min clamp_max floor ceil "
+       "round trunc sign isnan "
        "isinf isfinite masked_fill lerp addcmul addcdiv nan_to_num atan2 threshold",
        "broadcast",
        rules::elementwise,

@@ -12,6 +12,8 @@ using Results = std::vector<Labels>;
 Results requested_sizes(const RuleCall& call);   ///< sizes of the argument "size", or `parameter`
 Results like_argument(const RuleCall& call);     ///< the dimensions of the argument `parameter`
 Results counted(const RuleCall& call);           ///< arange; `parameter` "with its end": range
+Results rows_and_columns(const RuleCall& call);  ///< eye
+Results one_hot(const RuleCall& call);
 Results scalar(const RuleCall& call);            ///< no dimensions
 Results nonzero(const RuleCall& call);           ///< rows that the data know, a column for each dimension
 Results unique(const RuleCall& call);            ///< values, then where each element's is
@@ -31,6 +33,12 @@ Results expand(const RuleCall& call);
 Results repeat(const RuleCall& call);
 Results repeat_interleave(const RuleCall& call);
 Results pad(const RuleCall& call);
+Results windows(const RuleCall& call);           ///< unfold
+Results diagonal(const RuleCall& call);          ///< of the argument `parameter`
+Results diag_embed(const RuleCall& call);
+Results diag(const RuleCall& call);              ///< of a vector the matrix, of a matrix the vector
+Results parts_of_complex(const RuleCall& call);  ///< view_as_real
+Results meshgrid(const RuleCall& call);
 // rules_split.cpp
 Results split(const RuleCall& call);             ///< split, split_with_sizes
 Results chunk(const RuleCall& call);             ///< chunk, tensor_split into equal parts; glu's half
@@ -39,6 +47,7 @@ Results slice(const RuleCall& call);
 Results select(const RuleCall& call);            ///< select, unbind: one dimension less
 Results rows(const RuleCall& call);              ///< all but the last dimension of `parameter`
 Results cat(const RuleCall& call);
+Results cat_along(const RuleCall& call);         ///< hstack, vstack
 Results stack(const RuleCall& call);
 Results declared_width(const RuleCall& call);    ///< "x symbol": rows of x, then what the row declares
 Results half_last(const RuleCall& call);         ///< the last dimension of `parameter` halved
@@ -48,11 +57,15 @@ Results take_along(const RuleCall& call);
 Results index(const RuleCall& call);
 Results embedding(const RuleCall& call);
 Results topk(const RuleCall& call);
+Results drawn(const RuleCall& call);    ///< multinomial
 Results per_row(const RuleCall& call);  ///< "x count symbol": rows of tensor x, then the integer argument count
 // rules_compute.cpp
 Results elementwise(const RuleCall& call);  ///< all tensors broadcast, or those that `parameter` names
 Results linear(const RuleCall& call);
 Results matmul(const RuleCall& call);
+Results grouped_matmul(const RuleCall& call);  ///< rows in groups, each by a matrix of its own
+Results rows_of_both(const RuleCall& call);    ///< "x y": x's dimensions, the last one y's rows
+Results conv1d(const RuleCall& call);
 Results vecdot(const RuleCall& call);
 Results outer(const RuleCall& call);
 Results einsum(const RuleCall& call);

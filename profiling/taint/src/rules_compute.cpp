@@ -106,6 +106,43 @@ Results matmul(const RuleCall& call) {
   return {labels};
 }
 
+Results grouped_matmul(const RuleCall& call) {
+  const Operand rows{"self", &call.tensor("self")}, weights{"mat2", &call.tensor("mat2")};
+  if (weights.dims->size() != 3) call.fail("its rule takes a matrix for each group");
+  contract(call, rows, rows.dims->size() - 1, weights, 1);
+  Labels labels = labels_of(*rows.dims);
+  labels.back() = weights.dims->back().label;
+  return {labels};
+}
+
+Results rows_of_both(const RuleCall& call) {
+  const std::string_view names = call.parameter();
+  const std::size_t blank = names.find(' ');
+  const Dims& other = call.tensor(names.substr(blank + 1));
+  Labels labels = labels_of(call.tensor(names.substr(0, blank)));
+  labels.back() = other.at(other.size() - 2).label;
+  return {labels};
+}
+
+Results conv1d(const RuleCall& call) {
+  const Dims &input = call.tensor("input"), &weight = call.tensor("weight");
+  const auto first = [&](std::string_view name, std::int64_t none) {
+    const Dims given = call.integers(name);
+    return given.empty() ? Dim{none, Expression(none)} : given[0];
+  };
+  const auto literal = [](const Dim& dim) { return dim.label.value_or(Expression(dim.size)); };  // is meant so
+  Labels labels = labels_of(input);
+  labels[input.size() - 2] = weight.at(0).label;
+  auto& length = labels.back();
+  if (call.has("padding") && call.text("padding") == "same") return {labels};
+  const auto& kernel = weight.at(2).label;
+  if (!length || !kernel) return length.reset(), Results{labels};
+  const Expression reach = literal(first("dilation", 1)) * (*kernel - 1) + 1,
+                   padded = *length + 2 * literal(first("padding", 0));
+  length = Expression::floor_div(padded - reach, literal(first("stride", 1))) + 1;
+  return {labels};
+}
+
 Results vecdot(const RuleCall& call) {
   const Operand x{"x", &call.tensor("x")}, y{"y", &call.tensor("y")};
   const std::size_t rank = std::max(x.dims->size(), y.dims->size());

@@ -31,6 +31,18 @@ Results counted(const RuleCall& call) {
   return {{with_end ? Expression::floor_div(length, by) + 1 : Expression::ceil_div(length, by)}};
 }
 
+Results rows_and_columns(const RuleCall& call) {
+  const Dim rows = call.integer("n").value_or(call.output().at(0));
+  return {{requested_label(rows), requested_label(call.integer("m").value_or(rows))}};
+}
+
+Results one_hot(const RuleCall& call) {
+  Labels labels = labels_of(call.tensor("self"));
+  const auto classes = call.integer("num_classes");  // -1: as many as the data hold
+  labels.push_back(classes && classes->size > 0 ? requested_label(*classes) : std::nullopt);
+  return {labels};
+}
+
 Results scalar(const RuleCall& call) { return Results(call.record().outputs.size()); }
 
 Results keep_written(const RuleCall& call) {

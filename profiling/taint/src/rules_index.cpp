@@ -105,6 +105,12 @@ Results topk(const RuleCall& call) {
   return Results(call.record().outputs.size(), labels);
 }
 
+Results drawn(const RuleCall& call) {
+  Labels labels = labels_of(call.tensor("self"));
+  labels.back() = requested_label(call.integer("num_samples").value_or(Dim{0, std::nullopt}));
+  return {labels};
+}
+
 Results declared_width(const RuleCall& call) {
   const std::string_view names = call.parameter();
   const std::size_t blank = names.find(' ');

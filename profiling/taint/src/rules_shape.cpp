@@ -2,6 +2,7 @@
 #include "split_algebra.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace dooly::profiling::rules {
 
@@ -14,6 +15,15 @@ Dims asked_for(const Dims& result, const Dims& wanted) {
     out.push_back({result[i].size, wanted.size() == result.size() ? wanted[i].label : std::nullopt});
   }
   return out;
+}
+
+/// Of a matrix, as many places above its corner as the offset says (literally), or below.
+std::optional<Expression> diagonal_length(const std::optional<Expression>& rows,
+                                          const std::optional<Expression>& columns, const std::optional<Dim>& offset) {
+  if (!rows || !columns) return std::nullopt;
+  const std::int64_t above = offset.value_or(Dim{}).size;
+  return Expression::min(*rows + Expression(std::min<std::int64_t>(above, 0)),
+                         *columns - Expression(std::max<std::int64_t>(above, 0)));
 }
 
 }  // namespace
@@ -161,6 +171,63 @@ Results pad(const RuleCall& call) {
     label = label && extra ? std::optional(*label + *extra) : std::nullopt;
   }
   return {labels};
+}
+
+Results windows(const RuleCall& call) {
+  Labels labels = labels_of(call.tensor("self"));
+  const auto size = requested_label(call.integer("size").value_or(Dim{}));
+  const Dim step = call.integer("step").value_or(Dim{1, Expression(1)});
+  const Expression by = step.label.value_or(Expression(step.size));  // a literal step is meant so
+  if (!labels.empty()) {
+    auto& label = labels[call.axis("dimension", labels.size())];
+    label = label && size ? std::optional(Expression::floor_div(*label - *size, by) + 1) : std::nullopt;
+  }
+  labels.push_back(size);
+  return {labels};
+}
+
+Results diagonal(const RuleCall& call) {
+  Labels labels = labels_of(call.tensor(call.parameter()));
+  const std::size_t a = call.axis("dim1", labels.size()), b = call.axis("dim2", labels.size(), 1);
+  const auto length = diagonal_length(labels[a], labels[b], call.integer("offset"));
+  labels.erase(labels.begin() + static_cast<std::ptrdiff_t>(std::max(a, b)));
+  labels.erase(labels.begin() + static_cast<std::ptrdiff_t>(std::min(a, b)));
+  labels.push_back(length);
+  return {labels};
+}
+
+Results diag_embed(const RuleCall& call) {
+  Labels labels = labels_of(call.tensor("self"));
+  const std::int64_t offset = call.integer("offset").value_or(Dim{}).size;
+  const auto side = labels.back() ? std::optional(*labels.back() + Expression(std::abs(offset))) : std::nullopt;
+  labels.pop_back();
+  const std::size_t rank = labels.size() + 2;
+  const std::size_t a = call.axis("dim1", rank, -2), b = call.axis("dim2", rank, -1);
+  labels.insert(labels.begin() + static_cast<std::ptrdiff_t>(std::min(a, b)), side);
+  labels.insert(labels.begin() + static_cast<std::ptrdiff_t>(std::max(a, b)), side);
+  return {labels};
+}
+
+Results diag(const RuleCall& call) {
+  const Labels labels = labels_of(call.tensor("self"));
+  if (labels.size() == 2) return {{diagonal_length(labels[0], labels[1], call.integer("diagonal"))}};
+  const std::int64_t offset = call.integer("diagonal").value_or(Dim{}).size;
+  const auto side = labels.at(0) ? std::optional(*labels[0] + Expression(std::abs(offset))) : std::nullopt;
+  return {{side, side}};
+}
+
+Results parts_of_complex(const RuleCall& call) {
+  Labels labels = labels_of(call.tensor("self"));
+  labels.emplace_back(Expression(2));
+  return {labels};
+}
+
+Results meshgrid(const RuleCall& call) {
+  Labels labels;
+  for (const TensorRecord* tensor : call.tensors("tensors"))
+    labels.push_back(tensor->dims.empty() ? std::optional(Expression(1)) : tensor->dims[0].label);
+  if (call.has("indexing") && call.text("indexing") == "xy" && labels.size() > 1) std::swap(labels[0], labels[1]);
+  return Results(call.record().outputs.size(), labels);
 }
 
 }  // namespace dooly::profiling::rules

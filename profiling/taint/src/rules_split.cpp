@@ -146,6 +146,27 @@ Results cat(const RuleCall& call) {
   return {labels};
 }
 
+Results cat_along(const RuleCall& call) {
+  const std::vector<const TensorRecord*> parts = call.tensors("tensors");
+  const bool is_flat = parts.at(0)->dims.size() <= 1, across = call.record().name == "aten::hstack";
+  const std::size_t at = across && !is_flat ? 1 : 0;
+  Labels labels;
+  const auto rank = std::max<std::size_t>(call.output().size(), 1);
+  for (std::size_t dim = 0; dim < rank; ++dim) {
+    std::vector<Candidate> candidates;
+    std::optional<Expression> sum(0);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const Dims& own = parts[i]->dims;  // a vector is a row, a number a row of one
+      const std::size_t lead = rank - own.size();
+      const auto label = dim < lead ? std::optional(Expression(1)) : own[dim - lead].label;
+      candidates.push_back({label, fmt::format("tensor {}", i)});
+      sum = sum && label ? std::optional(*sum + *label) : std::nullopt;
+    }
+    labels.push_back(dim == at ? sum : call.agree(candidates, fmt::format("dimension {}", dim)));
+  }
+  return {labels};
+}
+
 Results stack(const RuleCall& call) {
   const std::vector<const TensorRecord*> parts = call.tensors("tensors");
   Labels labels;
