@@ -14,7 +14,8 @@ if(DOOLY_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER "${DOOLY_CCACHE}")
 endif()
 
-# bin/../share/dooly holds the shipped data in a build tree as in an installed one.
-file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/share/dooly")
+# bin/../share holds the shipped data and the pages in a build tree as in an installed one.
+file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/share/dooly" "${PROJECT_BINARY_DIR}/share/doc/dooly")
+file(CREATE_LINK "${PROJECT_SOURCE_DIR}/docs" "${PROJECT_BINARY_DIR}/share/doc/dooly/docs" SYMBOLIC)
 file(CREATE_LINK "${PROJECT_SOURCE_DIR}/scenarios" "${PROJECT_BINARY_DIR}/share/dooly/scenarios" SYMBOLIC)
 file(CREATE_LINK "${PROJECT_SOURCE_DIR}/stores" "${PROJECT_BINARY_DIR}/share/dooly/stores" SYMBOLIC)

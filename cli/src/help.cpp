@@ -1,5 +1,6 @@
 #include "help.hpp"
 
+#include "documentation.hpp"
 #include "text.hpp"
 
 #include <algorithm>
@@ -79,7 +80,9 @@ std::string main_help(std::span<const VerbGroup> groups, std::span<const OptionS
       "  dooly run mine.yaml --out results            the same with summary.json and requests.csv\n"
       "  dooly run mine.yaml --set replicas=4         change any key on the way\n"
       "\n`dooly VERB --help` explains one verb, with examples. Exit status: 0 done, 1 a bug, 2 refused (bad\n"
-      "usage or input, nothing was started), 3 could not finish, 4 judged and failed, 130 interrupted.\n";
+      "usage or input, nothing was started), 3 could not finish, 4 judged and failed, 130 interrupted.\n"
+      "Documentation: " +
+      documentation("getting-started.md") + "\n";
   return text;
 }
 

@@ -1,6 +1,7 @@
 #include "start_profiler.hpp"
 
 #include "cli_error.hpp"
+#include "documentation.hpp"
 
 #include <unistd.h>
 
@@ -35,8 +36,8 @@ void start_profiler(const std::vector<std::string>& words) {
   if (errno != ENOENT) throw UsageError(beside.string() + ": cannot be started: " + std::strerror(errno));
   throw UsageError(
       "dooly profile: the program dooly-profile is neither beside this one nor in PATH. It is built with the rest: "
-      "cmake --build BUILD --target dooly-profile; measuring needs scripts/torch and -DDOOLY_PROFILING=ON "
-      "(docs/profiling.md)");
+      "cmake --build BUILD --target dooly-profile; measuring needs scripts/torch and -DDOOLY_PROFILING=ON. See " +
+      documentation("profiling.md"));
 }
 
 }  // namespace dooly::cli

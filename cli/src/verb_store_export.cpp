@@ -1,4 +1,5 @@
 #include "cli_error.hpp"
+#include "documentation.hpp"
 #include "named_stores.hpp"
 #include "new_file.hpp"
 #include "record_opener.hpp"
@@ -149,7 +150,7 @@ Command store_export_command() {
   const auto arguments = std::make_shared<ExportArguments>();
   Command command{.name = "export",
                   .purpose = "writes a store in the portable form, or as another simulator's profile"};
-  command.details = "Other simulators' files: docs/importing.md says what each layout can hold.\n";
+  command.details = "Other simulators' files: what each layout can hold is in " + documentation("importing.md") + ".\n";
   command.arguments = {{"STORE", kStoreHelp, &arguments->store},
                        {"OUT", "a file, by custom NAME.jsonl.zst; a folder for other formats", &arguments->out}};
   ExportArguments& a = *arguments;

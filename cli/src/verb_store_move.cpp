@@ -1,4 +1,5 @@
 #include "cli_error.hpp"
+#include "documentation.hpp"
 #include "named_library.hpp"
 #include "named_stores.hpp"
 #include "record_opener.hpp"
@@ -118,7 +119,8 @@ Command store_import_command() {
   command.details =
       "Everything is read and checked before anything is written. A point that the store holds with other figures is\n"
       "a conflict: conflicts are listed, and nothing is written (exit status 4) unless --prefer says what to keep.\n"
-      "Foreign profiles: docs/importing.md says what each format holds and which options it needs.\n";
+      "Foreign profiles: what each format holds and which options it needs is in\n" +
+      documentation("importing.md") + ".\n";
   command.arguments = {{"STORE", "a directory, made if absent; or a portable file (.jsonl.zst)", &arguments->store},
                        {"FILE", "what to add", &arguments->inputs}};
   ImportArguments& a = *arguments;

@@ -42,7 +42,7 @@ constexpr std::array kGpus{
     Gpu{"B300", 267.7 * kGiB, 7750 * kGiga, 2250 * kTera, 4500 * kTera, 75 * kTera, 900 * kGiga, true, true, 148, 1100,
         "NVIDIA HGX B300 data sheet, halved for dense; memory: 275,040 MiB less driver share"},
     Gpu{"CPU", 16 * kGiB, 40 * kGiga, 1 * kTera, 0, 1 * kTera, 10 * kGiga, false, true, 1, 100,
-        "any processor: round figures, no data sheet; profile your own (docs/profiling.md)"},
+        "any processor: round figures, no data sheet; profile your own (dooly profile --help)"},
     Gpu{"GB200", 184.3 * kGiB, 8000 * kGiga, 2500 * kTera, 5000 * kTera, 80 * kTera, 900 * kGiga, true, true, 152, 1200,
         "NVIDIA GB200 NVL72 data sheet, per GPU, halved for dense; memory: 189,471 MiB less driver share"},
     Gpu{"GB300", 276.6 * kGiB, 8000 * kGiga, 2500 * kTera, 5000 * kTera, 80 * kTera, 900 * kGiga, true, true, 152, 1400,

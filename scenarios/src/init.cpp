@@ -19,8 +19,8 @@ namespace {
 using LongestContext = std::function<std::optional<std::uint64_t>(const std::string& model)>;
 
 constexpr std::string_view kTemplate =
-    R"(# A scenario for `dooly run`. `dooly check` says what is wrong with it, `dooly explain` shows every default,
-# docs/scenario-reference.md describes every key.
+    R"(# A scenario for `dooly run`. `dooly check` says what is wrong with it, `dooly explain` shows every default;
+# scenario-reference.md, beside the page that `dooly --help` ends with, describes every key.
 dooly: 1
 
 # What serves: a model of `dooly list models` (or ./path/to/config.json) on GPUs of `dooly list gpus`.
