@@ -2,6 +2,8 @@
 
 #include "cli_error.hpp"
 
+#include <unistd.h>
+
 #include <system_error>
 
 namespace dooly::cli {
@@ -13,11 +15,19 @@ void refuse_taken(const std::filesystem::path& path, bool force) {
   if (is_regular_file(there) && !force) throw UsageError(path.string() + ": exists already; --force replaces it");
 }
 
-void make_directory(const std::filesystem::path& directory) {
+DirectoryForFiles::DirectoryForFiles(const std::filesystem::path& directory) {
   std::error_code error;
+  for (std::filesystem::path each = std::filesystem::absolute(directory).lexically_normal();
+       !std::filesystem::exists(each, error) && each != each.parent_path(); each = each.parent_path())
+    if (each.has_filename()) made_.push_back(each);
   std::filesystem::create_directories(directory, error);
   if (error || !std::filesystem::is_directory(directory, error))
     throw UsageError(directory.string() + ": cannot be made a directory: " + (error ? error.message() : "a file"));
+}
+
+DirectoryForFiles::~DirectoryForFiles() {
+  for (const std::filesystem::path& each : made_)
+    if (::rmdir(each.c_str()) != 0) return;  // fails, as it should, where there is something
 }
 
 }  // namespace dooly::cli

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <vector>
 
 namespace dooly::cli {
 
@@ -8,8 +9,18 @@ namespace dooly::cli {
 /// and pipes are not replaced.
 void refuse_taken(const std::filesystem::path& path, bool force);
 
-/// A directory for files to come, there or not; throws UsageError if it cannot be one. Before the work whose files they
-/// are, so that a name that will not do costs nothing.
-void make_directory(const std::filesystem::path& directory);
+/// A directory for files to come, there or not: made before the work whose files they are, so that a name that will not
+/// do costs nothing. What was made for it and is still empty at the end goes again: refused work leaves nothing.
+class DirectoryForFiles {
+ public:
+  /// Throws UsageError if it cannot be a directory.
+  explicit DirectoryForFiles(const std::filesystem::path& directory);
+  ~DirectoryForFiles();
+  DirectoryForFiles(const DirectoryForFiles&) = delete;
+  DirectoryForFiles& operator=(const DirectoryForFiles&) = delete;
+
+ private:
+  std::vector<std::filesystem::path> made_;  ///< the innermost first
+};
 
 }  // namespace dooly::cli

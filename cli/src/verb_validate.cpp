@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 struct ValidateArguments {
   std::vector<std::string> files;
   std::optional<std::string> out, format;
-  bool pairs = false;
+  bool force = false, pairs = false;
   bool sensitivity = false;
 };
 
@@ -44,10 +44,24 @@ std::vector<validate::Validation> load_all(const std::vector<std::string>& files
   return loaded;
 }
 
+constexpr const char* kFigures = ".json";
+constexpr const char* kPlots = ".svg";
+
+/// As `dooly run`: results that are there stay, unless told otherwise.
+void refuse_to_replace(const std::vector<validate::Validation>& validations, const fs::path& directory) {
+  for (const validate::Validation& validation : validations)
+    for (const char* ending : {kFigures, kPlots})
+      if (fs::exists(directory / (validation.name + ending)))
+        throw UsageError(fmt::format("{}: holds results of an earlier run ({}{}); --force replaces them",
+                                     directory.string(), validation.name, ending));
+}
+
 void write_outcome(const validate::Outcome& outcome, const fs::path& directory) {
   const std::string& name = outcome.validation.name;
-  files::write_whole_file(directory / (name + ".json"), outcome_json(outcome, true));
-  if (!outcome.is_skipped()) files::write_whole_file(directory / (name + ".svg"), outcome_svg(outcome));
+  files::write_whole_file(directory / (name + kFigures), outcome_json(outcome, true));
+  if (!outcome.is_skipped()) return files::write_whole_file(directory / (name + kPlots), outcome_svg(outcome));
+  std::error_code ignored;
+  fs::remove(directory / (name + kPlots), ignored);  // of an earlier run
 }
 
 /// Figures of all validations so far.
@@ -93,7 +107,11 @@ ExitCode show_sensitivity(const ValidateArguments& arguments, Terminal& terminal
 
 ExitCode judge_all(const ValidateArguments& arguments, Terminal& terminal) {
   const std::vector<validate::Validation> validations = load_all(arguments.files);
-  if (arguments.out) make_directory(*arguments.out);  // before anything runs
+  std::optional<DirectoryForFiles> out;
+  if (arguments.out) {  // before anything runs
+    out.emplace(*arguments.out);
+    if (!arguments.force) refuse_to_replace(validations, *arguments.out);
+  }
   const bool as_json = arguments.format == "json";
   validate::Workbench workbench([&](const std::string& line) { terminal.note(line); });
   Score score;
@@ -135,6 +153,7 @@ Command validate_command() {
       "none of the files could be judged because their data are not there.\n";
   command.arguments = {{"FILE.yaml", "what to compare, and within which bounds", &arguments->files}};
   command.options = {{"--out", "DIR", "writes NAME.json (with all pairs) and NAME.svg of every file", &arguments->out},
+                     {"--force", "", "replace results that are there already", &arguments->force},
                      {"--format", "FORMAT", "text or json (a line a file)", &arguments->format, {"text", "json"}},
                      {"--pairs", "", "with --format json: every measured and predicted value", &arguments->pairs},
                      {"--sensitivity", "", "predicts again with each term 5 % smaller and larger; judges nothing",

@@ -30,6 +30,10 @@ TraceReport trace(const TraceRequestOptions& options) {
   return report;
 }
 
+ServeFigures refuse_to_serve(const ServeJob& job) {
+  throw dooly::cli::UsageError(job.config.string() + ": cannot be served");
+}
+
 /// Says what it was asked; a batch of more than 100 requests cannot be studied.
 void study(const StepJob& job, const StepListener& hear) {
   for (const StepJob::Batch& batch : job.batches) {
@@ -45,5 +49,5 @@ int main(int argc, char** argv) {
   return run_profile(argc, argv,
                      {{"fast", [](const MeasurerChoice&) { return device(std::chrono::milliseconds(0)); }},
                       {"slow", [](const MeasurerChoice&) { return device(std::chrono::milliseconds(20)); }}},
-                     {}, trace, study);
+                     refuse_to_serve, trace, study);
 }

@@ -212,6 +212,26 @@ struct Mistake {
   std::vector<std::string> words;
   std::string message;
 };
+TEST(Profile, ARefusedServeLeavesNoFolder) {
+  const Scratch scratch;
+  const std::string trace = scratch.file("trace.csv",
+                                         "# dooly-trace 1\nid,arrival_s,prompt_tokens,output_tokens\n"
+                                         "0,0,9,3\n");
+  const std::vector<std::string> call{"serve", "model", "--workload", trace, "--num-gpu-blocks-override", "9", "--out"};
+  const auto serve_into = [&](const std::string& out) {
+    std::vector<std::string> words = call;
+    words.push_back(scratch.name(out));
+    const ProcessResult result = dooly(words);
+    EXPECT_EQ(result.code, 2);
+    EXPECT_NE(result.err.find("model: cannot be served"), std::string::npos) << result.err;
+  };
+  serve_into("new/served");
+  EXPECT_FALSE(std::filesystem::exists(scratch / "new"));
+  std::filesystem::create_directory(scratch / "mine");
+  serve_into("mine");
+  EXPECT_TRUE(std::filesystem::is_directory(scratch / "mine"));  // it was there before
+}
+
 class ProfileMistakes : public testing::TestWithParam<Mistake> {};
 
 TEST_P(ProfileMistakes, AreRefusedBeforeAnythingStarts) {

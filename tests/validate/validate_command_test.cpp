@@ -100,7 +100,23 @@ TEST_F(ValidateCommand, AFullDiskLeavesNoHalfFile) {
   const auto result = cli::dooly({"validate", file("v.yaml", ""), "--out", out}, {.file_size = 500});
   EXPECT_EQ(result.code, 3);
   EXPECT_EQ(result.err, out + "/v.json: cannot write: File too large\n");
-  EXPECT_TRUE(std::filesystem::is_empty(out));
+  EXPECT_FALSE(std::filesystem::exists(out));
+}
+
+TEST_F(ValidateCommand, ResultsThatAreThereStayUnlessForced) {
+  const std::string out = scratch_.name("out"), validation = file("v.yaml", "");
+  std::filesystem::create_directory(out);
+  scratch_.file("out/v.svg", "mine");
+  scratch_.file("out/other.json", "another's");
+  const auto refused = cli::dooly({"validate", validation, "--out", out});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_EQ(refused.out, "");
+  EXPECT_EQ(refused.err, out + ": holds results of an earlier run (v.svg); --force replaces them\n");
+  EXPECT_EQ(cli::read_file(scratch_ / "out/v.svg"), "mine");
+  EXPECT_FALSE(std::filesystem::exists(scratch_ / "out/v.json"));
+  EXPECT_EQ(cli::dooly({"validate", validation, "--out", out, "--force"}).code, 0);
+  EXPECT_TRUE(cli::read_file(scratch_ / "out/v.svg").starts_with("<svg "));
+  EXPECT_EQ(cli::read_file(scratch_ / "out/other.json"), "another's");
 }
 
 TEST_F(ValidateCommand, EqualCallsGiveEqualBytes) {

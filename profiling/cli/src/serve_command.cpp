@@ -118,7 +118,7 @@ ExitCode run(const ServeArguments& arguments, const ServeFunction& serve, Termin
     throw UsageError(
         "this dooly-profile was built without LibTorch: it cannot serve. Build it with -DDOOLY_PROFILING=ON; see "
         "docs/profiling.md");
-  cli::make_directory(job.out);
+  const cli::DirectoryForFiles out(job.out);
   terminal.note(fmt::format("serving {} requests on {}", job.workload.size(), job.device));
   const ServeFigures figures = serve(job);
   terminal.print(text_of(job, figures));
