@@ -136,21 +136,33 @@ TEST(Usage, VerbsOfLaterVersionsSaySoWhateverFollows) {
   }
 }
 
-TEST(Usage, ProfileCommWithoutAGpuSaysSoAndWhatWasTried) {
-  if (::dlopen("libnvidia-ml.so.1", RTLD_LAZY) != nullptr) GTEST_SKIP() << "this machine has NVIDIA's driver";
+/// What needs a GPU says first that there is none, and what to do; files and folders are not looked for.
+TEST(Usage, ProfileWithoutAGpuSaysSoBeforeAnythingElse) {
+  if (::dlopen("libcuda.so.1", RTLD_LAZY) != nullptr) GTEST_SKIP() << "this machine has NVIDIA's driver";
+  const std::string none = "no NVIDIA GPU found: NVIDIA's driver is not installed (libcuda.so.1 cannot be loaded); ";
   const Scratch scratch;
-  const std::string file = scratch.name("comm.jsonl.zst");
-  const ProcessResult result = dooly({"profile", "comm", "--out", file});
-  EXPECT_EQ(result.code, 3);
-  EXPECT_EQ(result.out, "");
-  EXPECT_TRUE(
-      result.err.starts_with("no GPU on this machine: NVIDIA's driver is missing (libnvidia-ml.so.1 cannot be "
-                             "loaded)"))
-      << result.err;
-  EXPECT_TRUE(result.err.find("; cudaGetDeviceCount: ") != std::string::npos ||
-              result.err.find("; libcudart.so.13 is not found; ") != std::string::npos)
-      << result.err;
-  EXPECT_FALSE(std::filesystem::exists(file));
+  const std::string file = scratch.name("samples.jsonl.zst"), nowhere = scratch.name("nowhere");
+  const std::vector<std::pair<std::vector<std::string>, std::string>> calls = {
+      {{"comm", "--out", file}, "run this on a machine with two or more"},
+      {{"model", "meta-llama/Llama-3.1-8B", "--out", file},
+       "run this on a machine with one, measure the processor (--device cpu --backend torch), or only plan "
+       "(--dry-run)"},
+      {{"model", "meta-llama/Llama-3.1-8B", "--out", file, "--kernels", nowhere}, "run this on a machine with one, "},
+      {{"trace", nowhere, "--device", "cuda", "--kernels", nowhere},
+       "run this on a machine with one, or take --device meta (shapes alone) or cpu"},
+      {{"serve", nowhere, "--device", "cuda", "--workload", nowhere, "--num-gpu-blocks-override", "9", "--out",
+        nowhere},
+       "run this on a machine with one, or take --device cpu with a model that a processor can run"},
+      {{"step", nowhere}, "captured steps run there alone: run this on a machine with one"}};
+  for (const auto& [words, what_to_do] : calls) {
+    std::vector<std::string> call{"profile"};
+    call.insert(call.end(), words.begin(), words.end());
+    const ProcessResult result = dooly(call);
+    EXPECT_EQ(result.code, 2) << words.front();
+    EXPECT_EQ(result.out, "");
+    EXPECT_TRUE(result.err.starts_with(none + what_to_do)) << words.front() << ": " << result.err;
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(scratch.path()));
 }
 
 TEST(Usage, ProfileStartsTheProgramBesideIt) {

@@ -1,5 +1,6 @@
 #include "dooly_process.hpp"
 
+#include "../profiling_comm/fake_setting.hpp"
 #include "oracle_store/portable_file.hpp"
 #include "test_support/test_data.hpp"
 
@@ -230,6 +231,18 @@ TEST(Profile, ARefusedServeLeavesNoFolder) {
   std::filesystem::create_directory(scratch / "mine");
   serve_into("mine");
   EXPECT_TRUE(std::filesystem::is_directory(scratch / "mine"));  // it was there before
+}
+
+TEST(Profile, WithoutAGpuADryRunPlansAndTheRestSaysSo) {
+  const profiling::FakeSetting none("FAKE_GPUS", "0");
+  EXPECT_EQ(dooly({"model", kLlama, "--dry-run"}).code, 0);
+  EXPECT_EQ(dooly({"trace", kLlama}).code, 0);  // shapes alone
+  const Scratch scratch;
+  EXPECT_EQ(
+      dooly({"model", kLlama, "--device", "fast", "--max-points", "1", "--out", scratch.name("f.jsonl.zst")}).code, 0);
+  const ProcessResult result = dooly({"model", kLlama});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_TRUE(result.err.starts_with("no NVIDIA GPU found: NVIDIA's driver shows none")) << result.err;
 }
 
 class ProfileMistakes : public testing::TestWithParam<Mistake> {};

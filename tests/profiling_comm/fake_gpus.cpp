@@ -1,6 +1,7 @@
-// Stands for libcudart, libnccl and libnvidia-ml: GPUs whose streams have clocks of their own, which launches move by a
-// known law. What it does is said by the environment:
+// Stands for libcuda, libcudart, libnccl and libnvidia-ml: GPUs whose streams have clocks of their own, which launches
+// move by a known law. What it does is said by the environment:
 //   FAKE_GPUS=4                  GPUs of the machine
+//   FAKE_DRIVER_ERROR=N          what the driver answers when it is started
 //   FAKE_MEMORY=BYTES            of each, for cudaMalloc
 //   FAKE_CRASH=BYTES:RANK        that rank aborts at a message of so many bytes
 //   FAKE_HANG=BYTES:RANK         it sleeps for ever
@@ -95,6 +96,8 @@ int cudaGetDeviceCount(int* count) {
   *count = static_cast<int>(number("FAKE_GPUS", 4));
   return *count > 0 ? 0 : 100;
 }
+int cuInit(unsigned) { return static_cast<int>(number("FAKE_DRIVER_ERROR", 0)); }  // of the driver
+int cuDeviceGetCount(int* count) { return cudaGetDeviceCount(count); }
 int cudaSetDevice(int) { return 0; }
 int cudaMalloc(void** into, std::size_t bytes) {
   if (state.held + bytes > static_cast<std::size_t>(number("FAKE_MEMORY", 1L << 40))) return kOutOfMemory;

@@ -3,6 +3,7 @@
 #include "comm_reports.hpp"
 #include "commands.hpp"
 #include "interrupts.hpp"
+#include "needs.hpp"
 #include "quantities.hpp"
 #include "store_names.hpp"
 #include "text.hpp"
@@ -64,13 +65,14 @@ std::vector<std::uint32_t> all_ranks(std::uint32_t gpus) {
 }
 
 void check_ranks(CommRequest& request, std::uint32_t gpus) {
-  if (gpus < 2) throw UsageError("collectives need two GPUs, this machine shows one");
+  if (gpus < 2) throw UsageError(fmt::format("collectives need two GPUs, this machine shows {}", gpus));
   if (request.ranks.empty()) request.ranks = all_ranks(gpus);
   for (const std::uint32_t ranks : request.ranks)
     if (ranks > gpus) throw UsageError(fmt::format("--ranks: {} are more than the {} GPUs here", ranks, gpus));
 }
 
 ExitCode run(const CommArguments& arguments, Terminal& terminal) {
+  need_gpu("run this on a machine with two or more");
   if (arguments.store.has_value() == arguments.out.has_value())
     throw UsageError("where to: needs one of --store DIR and --out FILE.jsonl.zst");
   const std::filesystem::path target =

@@ -3,6 +3,7 @@
 #include "commands.hpp"
 #include "demands.hpp"
 #include "interrupts.hpp"
+#include "needs.hpp"
 #include "quantities.hpp"
 #include "reports.hpp"
 #include "store_names.hpp"
@@ -130,10 +131,7 @@ MeasurerFactory factory_of(const ModelArguments& arguments, const Devices& devic
   if (found == devices.end()) {
     std::vector<std::string> names;
     for (const auto& each : devices) names.push_back(each.first);
-    if (names.empty())
-      throw UsageError(
-          "this dooly-profile was built without LibTorch: it can only plan (--dry-run). Build it with "
-          "-DDOOLY_PROFILING=ON; see docs/profiling.md");
+    if (names.empty()) throw built_without_torch("it can only plan (--dry-run)");
     throw UsageError("--device: " + cli::refused_word("unknown device", device, names));
   }
   return found->second({kernels_of(arguments.kernels, device, request.backends), request.backends.front()});
@@ -170,9 +168,13 @@ ExitCode hold_out(const HeldOutJob& job, Measurer& measurer, const std::vector<O
 }
 
 ExitCode measure(const ModelArguments& arguments, const Devices& devices, Terminal& terminal) {
+  const std::string device = arguments.device.value_or("cuda");
+  if (device == "cuda")
+    need_gpu(
+        "run this on a machine with one, measure the processor (--device cpu --backend torch), or only plan "
+        "(--dry-run)");
   const std::filesystem::path target = target_of(arguments);
   const DemandRequest request = request_of(arguments);
-  const std::string device = arguments.device.value_or("cuda");
   SweepSettings settings = settings_of(arguments, device);
   WorkerMeasurer::Settings worker_settings = worker_settings_of(arguments);
   HeldOutJob held_out{held_out_of(arguments), target};

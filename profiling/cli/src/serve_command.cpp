@@ -1,5 +1,6 @@
 #include "cli_error.hpp"
 #include "commands.hpp"
+#include "needs.hpp"
 #include "new_file.hpp"
 #include "quantities.hpp"
 #include "serve_job.hpp"
@@ -113,11 +114,10 @@ std::string text_of(const ServeJob& job, const ServeFigures& figures) {
 }
 
 ExitCode run(const ServeArguments& arguments, const ServeFunction& serve, Terminal& terminal) {
+  if (arguments.device == "cuda")
+    need_gpu("run this on a machine with one, or take --device cpu with a model that a processor can run");
   ServeJob job = job_of(arguments);
-  if (!serve)
-    throw UsageError(
-        "this dooly-profile was built without LibTorch: it cannot serve. Build it with -DDOOLY_PROFILING=ON; see "
-        "docs/profiling.md");
+  if (!serve) throw built_without_torch("it cannot serve");
   const cli::DirectoryForFiles out(job.out);
   terminal.note(fmt::format("serving {} requests on {}", job.workload.size(), job.device));
   const ServeFigures figures = serve(job);

@@ -1,6 +1,7 @@
 #include "cli_error.hpp"
 #include "commands.hpp"
 #include "files/whole_file.hpp"
+#include "needs.hpp"
 #include "quantities.hpp"
 #include "step_job.hpp"
 
@@ -49,11 +50,9 @@ StepJob job_of(const StepArguments& arguments) {
 }
 
 ExitCode run(const StepArguments& arguments, const StepFunction& study, Terminal& terminal) {
+  need_gpu("captured steps run there alone: run this on a machine with one");
   const StepJob job = job_of(arguments);
-  if (!study)
-    throw UsageError(
-        "this dooly-profile was built without LibTorch: it cannot run a step. Build it with -DDOOLY_PROFILING=ON; see "
-        "docs/profiling.md");
+  if (!study) throw built_without_torch("it cannot run a step");
   std::optional<files::WholeFile> file;
   if (arguments.json) file.emplace(*arguments.json);
   try {

@@ -2,6 +2,7 @@
 #include "commands.hpp"
 #include "demands.hpp"
 #include "files/whole_file.hpp"
+#include "needs.hpp"
 #include "quantities.hpp"
 #include "removed_on_signal.hpp"
 #include "text.hpp"
@@ -86,11 +87,10 @@ TraceReport traced(const TraceArguments& arguments, const TraceRequestOptions& o
 }
 
 ExitCode run(const TraceArguments& arguments, const TraceFunction& trace, Terminal& terminal) {
+  if (arguments.device == "cuda")
+    need_gpu("run this on a machine with one, or take --device meta (shapes alone) or cpu");
   const TraceRequestOptions options = options_of(arguments);
-  if (!trace)
-    throw UsageError(
-        "this dooly-profile was built without LibTorch: it cannot trace. Build it with -DDOOLY_PROFILING=ON; see "
-        "docs/profiling.md");
+  if (!trace) throw built_without_torch("it cannot trace");
   const TraceReport report = traced(arguments, options, trace);
   terminal.print(report.text);
   terminal.flush();

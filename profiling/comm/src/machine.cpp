@@ -6,51 +6,17 @@
 #include "profiling_comm/rank_processes.hpp"
 #include "profiling_measure/gpu_name.hpp"
 #include "profiling_measure/nvml.hpp"
-#include "profiling_measure/shared_library.hpp"
 #include "profiling_sweep/sweep_error.hpp"
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <exception>
 
 namespace dooly::profiling {
 namespace {
 
 constexpr int kMultiprocessors = 16;  // cudaDevAttrMultiProcessorCount
-constexpr int kInsufficientDriver = 35, kNoDevice = 100;  // cudaErrorInsufficientDriver, cudaErrorNoDevice
 constexpr char kBetween = '\t';
-
-bool has_driver() { return SharedLibrary("libnvidia-ml.so.1").is_loaded(); }
-
-/// For a machine where there is nothing to measure: what was tried, and what came of it.
-SweepError no_gpu(const std::string& tried) {
-  std::string text = "no GPU on this machine: NVIDIA's driver ";
-  text += has_driver() ? "is there (libnvidia-ml.so.1)" : "is missing (libnvidia-ml.so.1 cannot be loaded)";
-  if (const char* visible = std::getenv("CUDA_VISIBLE_DEVICES"))
-    text += ", CUDA_VISIBLE_DEVICES is '" + std::string(visible) + "'";
-  return SweepError(text + "; " + tried);
-}
-
-/// Without the library there is no telling GPUs; without a driver there are none.
-CudaRuntime load_runtime() {
-  try {
-    return load_cuda_runtime();
-  } catch (const SweepError& error) {
-    if (has_driver()) throw;
-    throw no_gpu(error.what());
-  }
-}
-
-int count_gpus(const CudaRuntime& cuda) {
-  int count = 0;
-  const int status = cuda.device_count(&count);
-  if (status == kInsufficientDriver || status == kNoDevice)
-    throw no_gpu(fmt::format("cudaGetDeviceCount: {} ({})", cuda.get_error_string(status), status));
-  cuda.check(status, "cudaGetDeviceCount");
-  if (count < 1) throw no_gpu("cudaGetDeviceCount: 0");
-  return count;
-}
 
 oracle::Environment environment_of_device(const CudaRuntime& cuda, const Nvml& nvml) {
   oracle::Environment environment;
@@ -69,8 +35,9 @@ oracle::Environment environment_of_device(const CudaRuntime& cuda, const Nvml& n
 }
 
 CommMachine look() {
-  const CudaRuntime cuda = load_runtime();
-  const int count = count_gpus(cuda);
+  const CudaRuntime cuda = load_cuda_runtime();
+  int count = 0;
+  cuda.check(cuda.device_count(&count), "cudaGetDeviceCount");
   const CommNccl nccl;
   CommMachine machine;
   std::vector<std::string> buses;

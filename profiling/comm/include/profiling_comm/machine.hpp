@@ -22,8 +22,8 @@ struct CommMachine {
 std::string machine_text(const CommMachine& machine);
 CommMachine parse_machine(std::string_view text);
 
-/// Looks in a process of its own, so that this one stays free of CUDA. Throws SweepError in that process's words if
-/// there is no GPU ("no GPU on this machine: ...", with what was tried), a library is missing, or the GPUs differ.
+/// Looks in a process of its own, so that this one stays free of CUDA. Throws SweepError in that process's words if a
+/// library is missing or the GPUs differ. Whether there is a GPU at all: why_no_gpu().
 CommMachine probe_machine();
 
 }  // namespace dooly::profiling
