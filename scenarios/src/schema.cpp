@@ -26,10 +26,11 @@ Object scenario_object() {
               .items(1, 1000),
           object("kv_transfer", "kv_transfer", "How KV moves. Only with pools of role prefill and decode."),
           object("platform", "platform", "The host around the GPUs.").def("{}"),
-          objects("oracle", "oracle",
-                  "Who tells how long an iteration takes: per operator the first that answers. Without it the shipped "
-                  "store of the GPU, if there is one, and the roofline behind it.")
+          objects("oracle", "oracle", "Who tells how long an iteration takes: per operator the first that answers.")
               .def("[{kind: roofline}]")
+              .def_note(
+                  "`[{kind: profiled, store: NAME}, {kind: roofline}]` where a store ships for the GPU, else `[{kind: "
+                  "roofline}]`; `dooly explain` shows it")
               .single_ok()
               .items(1, 16),
           list("faults", Type::kText, "Failures of nodes.").def("[]").later(),
