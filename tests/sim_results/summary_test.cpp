@@ -112,6 +112,8 @@ TEST(TimingJson, GivesRates) {
   EXPECT_EQ(json["requests_per_s"], 500);
   EXPECT_EQ(json["requests_per_cpu_s"], 1000);
   EXPECT_EQ(json["iterations_per_s"], 2500);
+  EXPECT_EQ(json["requests_per_simulating_s"], 1000 / 1.5);
+  EXPECT_EQ(json["iterations_per_simulating_s"], 5000 / 1.5);
   EXPECT_EQ(json["peak_rss_bytes"], 1 << 20);
   EXPECT_EQ(json["stages_s"]["simulate"], 1.5);
 }
@@ -124,7 +126,8 @@ TEST(ProcessUsage, KnowsTimeAndMemory) {
 
 TEST(TerminalSummary, ReadsAtAGlance) {
   Timing timing;
-  timing.wall_s = 0.002, timing.requests = 3, timing.iterations = 10, timing.peak_rss_bytes = 20'000'000;
+  timing.wall_s = 0.5, timing.stages_s = {{"load", 0.49}, {"simulate", 0.002}}, timing.requests = 3,
+  timing.iterations = 10, timing.peak_rss_bytes = 20'000'000;
   EXPECT_EQ(terminal_summary(small_run(), timing, false),
             R"(small         1 x 2 GPU, seed 7
 requests    3 submitted, 2 completed, 1 rejected
@@ -145,7 +148,7 @@ network     1 flow, 5 GB, at most 1 at once, mean 10 GB/s
 warning     the trace's prefixes were cached in reality; here the cache starts cold
 warning     1 request did not complete: prompt and output exceed max_model_len
 warning     every time is a roofline estimate (FLOPs and bytes over the device's peaks): nothing was measured
-time        4 s simulated in 2 ms (2,000x, 1,500 requests/s, 5,000 iterations/s), 20 MB memory
+time        4 s simulated in 2 ms (2,000x, 1,500 requests/s, 5,000 iterations/s), 500 ms in all, 20 MB memory
 )");
 }
 

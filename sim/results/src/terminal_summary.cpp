@@ -200,14 +200,16 @@ void add_pools(Page& page, const RunTotals& run) {
 }
 
 void add_time(Page& page, const Summary& summary, const Timing& timing) {
-  std::string text = duration(summary.run.simulated_s) + " simulated in " + duration(timing.wall_s);
-  if (timing.wall_s > 0) {
-    text += fmt::format(" ({}x, {} requests/s", compact(summary.run.simulated_s / timing.wall_s),
-                        compact(static_cast<double>(timing.requests) / timing.wall_s));
+  const double alone_s = simulating_s(timing);
+  std::string text = duration(summary.run.simulated_s) + " simulated in " + duration(alone_s);
+  if (alone_s > 0) {
+    text += fmt::format(" ({}x, {} requests/s", compact(summary.run.simulated_s / alone_s),
+                        compact(static_cast<double>(timing.requests) / alone_s));
     if (timing.iterations > 0)
-      text += fmt::format(", {} iterations/s", compact(static_cast<double>(timing.iterations) / timing.wall_s));
+      text += fmt::format(", {} iterations/s", compact(static_cast<double>(timing.iterations) / alone_s));
     text += ")";
   }
+  if (timing.wall_s > alone_s) text += ", " + duration(timing.wall_s) + " in all";
   if (timing.peak_rss_bytes > 0) text += fmt::format(", {} memory", bytes(static_cast<double>(timing.peak_rss_bytes)));
   page.line("time", page.paint(Paint::kDim, text));
 }

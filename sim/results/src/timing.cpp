@@ -32,6 +32,12 @@ ProcessUsage process_usage() {
   return {.cpu_s = seconds(usage.ru_utime) + seconds(usage.ru_stime), .peak_rss_bytes = peak_rss_bytes()};
 }
 
+double simulating_s(const Timing& timing) {
+  for (const auto& [stage, time_s] : timing.stages_s)
+    if (stage == "simulate") return time_s;
+  return timing.wall_s;
+}
+
 std::string timing_json(const Timing& timing) {
   JsonWriter json;
   json.begin_object();
@@ -40,6 +46,8 @@ std::string timing_json(const Timing& timing) {
   json.member("requests_per_s", rate(timing.requests, timing.wall_s));
   json.member("requests_per_cpu_s", rate(timing.requests, timing.cpu_s));
   json.member("iterations_per_s", rate(timing.iterations, timing.wall_s));
+  json.member("requests_per_simulating_s", rate(timing.requests, simulating_s(timing)));
+  json.member("iterations_per_simulating_s", rate(timing.iterations, simulating_s(timing)));
   json.member("peak_rss_bytes", timing.peak_rss_bytes);
   json.key("stages_s").begin_object();
   for (const auto& [name, time_s] : timing.stages_s) json.member(name, time_s);
