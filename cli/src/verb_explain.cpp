@@ -27,9 +27,9 @@ Command explain_command() {
   const auto arguments = std::make_shared<ScenarioArguments>();
   Command command{.name = "explain", .purpose = "the scenario with every default, and what follows from it"};
   command.details =
-      "Prints the scenario in its full form: every default filled in, absolute paths, and as comments the figures "
-      "that\n"
-      "are derived from it: KV blocks and the sum behind them, weights, what a step takes, the platform.\n";
+      "Prints the scenario in its full form: every default filled in, absolute paths (shipped stores by name), and as\n"
+      "comments the figures that are derived from it: KV blocks and the sum behind them, weights, what a step takes, "
+      "the\nplatform.\n";
   command.arguments = {arguments->argument()};
   command.options = arguments->options();
   command.examples = {"dooly explain mine.yaml", "dooly explain mine.yaml --set tp=2 > full.yaml"};

@@ -2,6 +2,8 @@
 
 #include "quantity.hpp"
 
+#include "scenarios/find_store.hpp"
+
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -365,9 +367,24 @@ class TreeWriter {
                from);
     return map.take();
   }
-  /// One path, or what stands for each file of a name; as paths, the name where they lie.
+  /// The name that means these files wherever this program runs; none, where others would come in by it, or where files
+  /// are not told as paths.
+  std::optional<std::string> shipped_name(const ProfiledOracleSpec& from) const {
+    const std::filesystem::path shipped = shipped_stores();
+    for (const std::filesystem::path& file : from.files)
+      if (file.parent_path() != shipped || path_text_(file) != file.string()) return {};
+    const std::string name = std::filesystem::path(from.store).filename().string();
+    try {
+      if (find_store(name, name, {shipped}) == from.files) return name;
+    } catch (const std::string&) {  // means two things here
+    }
+    return {};
+  }
+  /// One path, or what stands for each file of a name; as paths, the name where they lie. What ships is called by its
+  /// name, which is the same on every machine.
   std::string store_text(const ProfiledOracleSpec& from) const {
     if (from.files.empty()) return from.store;
+    if (const std::optional<std::string> name = shipped_name(from)) return *name;
     if (from.files.size() == 1) return path_text_(from.files.front());
     const std::filesystem::path directory = from.files.front().parent_path();
     std::string tokens;

@@ -80,6 +80,20 @@ TEST(Explain, IsAcceptedAndStable) {
   EXPECT_EQ(second.out, first.out);
 }
 
+/// On every machine the same: where the program is installed does not show.
+TEST(Explain, CallsAShippedStoreByItsName) {
+  const Scratch scratch;
+  const std::string file = scratch.file("small.yaml", small_scenario());
+  const std::string by_default = dooly({"explain", file}).out;
+  EXPECT_NE(by_default.find("store: h200,"), std::string::npos) << by_default;
+  EXPECT_EQ(by_default.find("share/dooly"), std::string::npos) << by_default;
+  EXPECT_EQ(dooly({"explain", file, "--set", "oracle=[{kind: profiled, store: h200}, roofline]"}).out, by_default);
+  // Where others would come in by the name, it is the path, so that the explained scenario runs as this one does.
+  scratch.file("h200-mine.jsonl.zst", "no store");
+  const std::string beside = dooly({"explain", file}, {.directory = scratch.path()}).out;
+  EXPECT_NE(beside.find("share/dooly/stores/h200,"), std::string::npos) << beside;
+}
+
 TEST(Explain, ShowsTheSumBehindTheBlocks) {
   const Scratch scratch;
   const std::string text = dooly({"explain", scratch.file("small.yaml", small_scenario())}).out;
