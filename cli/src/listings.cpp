@@ -105,6 +105,26 @@ Rows platforms(const Plugin&) {
   return rows;
 }
 
+/// As a scenario writes it.
+std::string written_time(double seconds) {
+  if (seconds >= 1 || seconds == 0) return fmt::format("{:g}s", seconds);
+  return seconds >= 1e-3 ? fmt::format("{:g}ms", seconds * 1e3) : fmt::format("{:g}us", seconds * 1e6);
+}
+
+Rows host_times(const Plugin&) {
+  std::vector<oracle::Platform> shipped;
+  for (const oracle::ShippedPlatform& platform : oracle::shipped_platforms())
+    if (platform.name != "none") shipped.push_back(oracle::find_platform(platform.name));
+  Rows rows;
+  for (const oracle::PlatformTerm& term : oracle::platform_terms()) {
+    rows.push_back({std::string(term.key)});
+    for (const oracle::Platform& platform : shipped)
+      rows.back().push_back(platform.name + " " + written_time(oracle::platform_term(platform, term.key)));
+    rows.back().emplace_back(term.meaning);
+  }
+  return rows;
+}
+
 }  // namespace
 
 const std::vector<Listing>& listings() {
@@ -115,7 +135,8 @@ const std::vector<Listing>& listings() {
       {"formats", "trace formats: workload.trace.format", formats},
       {"gpus", "GPUs: gpu", gpus},
       {"models", "models that ship: model; any config.json does, too", models},
-      {"platforms", "host times that ship: platform.host", platforms}};
+      {"platforms", "host times that ship: platform.host, platform.base", platforms},
+      {"host-times", "single host times, as each platform has them: platform.host.NAME", host_times}};
   return kListings;
 }
 

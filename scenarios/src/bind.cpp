@@ -233,6 +233,7 @@ PlatformSpec platform(const Value& value) {
   PlatformSpec made;
   const Value& host = value["host"];
   made.host = host.text;
+  if (value["base"].is_set) made.base = value["base"].text;
   for (const auto& [name, term] : host.members) made.terms.emplace(name, term.number);
   return made;
 }

@@ -4,6 +4,8 @@
 
 #include "scenarios/find_store.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
@@ -135,13 +137,25 @@ void Checker::check_platform() {
     named.text = name;
     known_name(named, names_.platform_terms, "host time");
   }
-  if (host.is_valid && host.members.empty() && host.text != "default" && host.text != "none") {
-    std::vector<std::string> known = names_.platforms;
-    if (known.empty()) return;
-    for (const char* word : {"none", "default"})
-      if (std::find(known.begin(), known.end(), word) == known.end()) known.insert(known.begin(), word);
-    known_name(host, known, "platform");
-  }
+  const Value& base = root_["platform"]["base"];
+  const bool gives_terms = !host.members.empty();
+  if (!gives_terms) check_platform_name(host);
+  if (base.is_set) check_platform_name(base);
+  if (base.is_set && base.is_valid && host.is_valid && !gives_terms)
+    refuse(base, "has no meaning unless `host` gives single times");
+  const std::size_t all = names_.platform_terms.size();
+  if (gives_terms && !base.is_set && host.is_valid && host.members.size() < all)
+    refuse(host, fmt::format("gives {} of {} host times and `base` does not say whose the others are; allowed: base: "
+                             "none (they are zero), default (the GPU's own) or a name of `dooly list platforms`",
+                             host.members.size(), all));
+}
+
+void Checker::check_platform_name(const Value& name) {
+  std::vector<std::string> known = names_.platforms;
+  if (!name.is_valid || known.empty()) return;
+  for (const char* word : {"none", "default"})
+    if (std::find(known.begin(), known.end(), word) == known.end()) known.insert(known.begin(), word);
+  known_name(name, known, "platform");
 }
 
 void Checker::check_kv_transfer() {

@@ -58,6 +58,7 @@ class Checker {
   void check_oracles();
   void check_store(const Value& value, ProfiledOracleSpec& profiled);
   void check_platform();
+  void check_platform_name(const Value& name);
   void check_kv_transfer();
   void unique_names(const Value& list);
   /// `looks_like`: what to compare for a suggestion instead of the value.

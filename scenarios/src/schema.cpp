@@ -71,9 +71,13 @@ Object platform_object() {
       "What the engine's process costs beside the GPU. A plain name is `host`.",
       {
           key("host", Type::kTerms,
-              "A shipped set of host times by name, `default` (the GPU's own), `none` (all zero), or the times "
-              "themselves, as in {schedule: 80us}; those not given are zero.")
+              "A shipped set of host times by name, `default` (the GPU's own), `none` (all zero), or single times "
+              "(`dooly list host-times`), as in {schedule: 80us}; the others are those of `base`.")
               .def("default"),
+          text("base",
+               "Where the times that `host` does not give come from: a name as `host` has it, `none` for zero. Needed "
+               "with a `host` that gives some of the times; has no meaning without single times.")
+              .list_of("platforms"),
       },
   };
   made.shorthand = "host";

@@ -341,7 +341,9 @@ class TreeWriter {
     if (from.terms.empty()) return std::move(Map().text("host", from.host));
     Map terms;
     for (const auto& [name, seconds] : from.terms) terms.time(name, seconds);
-    return std::move(Map().put("host", std::move(terms)));
+    Map map;
+    if (!from.base.empty()) map.text("base", from.base);
+    return std::move(map.put("host", std::move(terms)));
   }
   Node oracle(const OracleSpec& from) const {
     Map map;

@@ -82,13 +82,15 @@ replica::EngineConfig engine_config(const scenario::Pool& pool, const oracle::Kv
 }
 
 oracle::Platform platform_of(const scenario::PlatformSpec& spec, const oracle::Gpu& gpu) {
-  if (!spec.terms.empty() || spec.host.empty()) {
-    oracle::Platform platform;
-    platform.name = "inline";
-    for (const auto& [key, seconds] : spec.terms) oracle::set_platform_term(platform, key, seconds);
-    return platform;
-  }
-  return oracle::find_platform(spec.host == "default" ? oracle::default_platform(gpu.name) : spec.host);
+  const auto shipped = [&](const std::string& name) {
+    return oracle::find_platform(name == "default" ? oracle::default_platform(gpu.name) : name);
+  };
+  if (spec.terms.empty() && !spec.host.empty()) return shipped(spec.host);
+  const bool is_changed = !spec.base.empty() && spec.base != "none";
+  oracle::Platform platform = is_changed ? shipped(spec.base) : oracle::Platform();
+  platform.name = is_changed ? platform.name + ", changed" : "inline";
+  for (const auto& [key, seconds] : spec.terms) oracle::set_platform_term(platform, key, seconds);
+  return platform;
 }
 
 /// The sum behind the KV blocks; with given blocks only that the weights fit.

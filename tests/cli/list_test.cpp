@@ -3,6 +3,7 @@
 #include "listings.hpp"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 
@@ -30,13 +31,39 @@ TEST(List, EveryKindHasALineEach) {
         "dooly"}},
       {"gpus", {"H200-SXM"}},
       {"models", {"meta-llama/Llama-3.1-8B"}},
-      {"platforms", {"none", "h200-vm"}}};
+      {"platforms", {"none", "h200-vm"}},
+      {"host-times", {"schedule", "delivery", "clock_time_constant"}}};
   for (const auto& [kind, known] : kKnown) {
     const ProcessResult result = dooly({"list", kind});
     EXPECT_EQ(result.code, 0);
     EXPECT_EQ(result.err, "");
     for (const std::string& name : known) EXPECT_TRUE(holds(names(result.out), name)) << kind << ": " << name;
   }
+}
+
+/// What stands behind a platform's name is what a scenario may write there.
+TEST(List, HostTimesAreWrittenAsScenariosTakeThem) {
+  const std::string out = dooly({"list", "host-times"}).out;
+  std::string terms;
+  for (std::size_t at = 0; at < out.size(); at = out.find('\n', at) + 1) {
+    const std::string line = out.substr(at, out.find('\n', at) - at);
+    const std::size_t value = line.find("h200-vm ") + std::string("h200-vm ").size();
+    terms += (terms.empty() ? "" : ", ") + line.substr(0, line.find(' ')) + ": " +
+             line.substr(value, line.find(' ', value) - value);
+  }
+  const Scratch scratch;
+  const std::string named = scratch.file("named.yaml", small_scenario() + "platform: h200-vm\n"),
+                    single = scratch.file("single.yaml", small_scenario() + "platform: {host: {" + terms + "}}\n"),
+                    changed = scratch.file("changed.yaml",
+                                           small_scenario() + "platform: {base: h200-vm, host: {turn: " + "0.1ms}}\n");
+  const auto mean_s = [](const std::string& scenario) {
+    const ProcessResult result = dooly({"run", scenario, "--quiet", "--format", "json"});
+    EXPECT_EQ(result.code, 0) << result.err;
+    return nlohmann::json::parse(result.out).at("e2e_s").at("mean").get<double>();
+  };
+  const double expected_s = mean_s(named);
+  EXPECT_NEAR(mean_s(single) / expected_s, 1, 1e-5) << terms;  // six digits are shown
+  EXPECT_NEAR(mean_s(changed) / expected_s, 1, 1e-9);          // 0.1 ms is what h200-vm has
 }
 
 TEST(List, EveryRowSaysMoreThanItsName) {

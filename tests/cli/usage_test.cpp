@@ -114,11 +114,12 @@ INSTANTIATE_TEST_SUITE_P(
             "debug"},
         Mistake{{"check"}, "dooly check: needs SCENARIO.yaml; see 'dooly check --help'"},
         Mistake{{"list"},
-                "dooly list: needs KIND; allowed: policies, routers, oracles, formats, gpus, models, platforms; see "
+                "dooly list: needs KIND; allowed: policies, routers, oracles, formats, gpus, models, platforms, "
+                "host-times; see "
                 "'dooly list --help'"},
         Mistake{{"list", "modles"},
                 "dooly list: KIND: unknown value, got 'modles'; did you mean 'models'; allowed: policies, routers, "
-                "oracles, formats, gpus, models, platforms"},
+                "oracles, formats, gpus, models, platforms, host-times"},
         Mistake{{"workload"},
                 "dooly workload: needs a command; allowed: stats, convert, export; see 'dooly workload --help'"},
         Mistake{{"workload", "stat", "x"},

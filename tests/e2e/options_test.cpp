@@ -103,7 +103,10 @@ INSTANTIATE_TEST_SUITE_P(
                "{policy: prefix_aware, options: {load_weight: 1}}"},
         Option{"pools.main.router.signal_delay", "0s", "2s"},
         // the host and the oracle
-        Option{"platform.host", "h200-vm", "bare-metal"}, Option{"platform.host", "none", "{schedule: 1ms}"},
+        Option{"platform.host", "h200-vm", "bare-metal"},
+        Option{"platform", "none", "{base: none, host: {schedule: 1ms}}"},
+        Option{"platform", "bare-metal", "{base: bare-metal, host: {schedule: 1ms}}"},
+        Option{"platform.base", "none", "bare-metal", {"platform.host={schedule: 1ms}"}},
         Option{"oracle", "roofline", "{kind: fixed, base: 10ms}"},
         Option{"oracle", "{kind: fixed, base: 10ms}", "{kind: fixed, base: 10ms, per_token: 1us}"},
         Option{"oracle", "{kind: fixed, base: 10ms}", "{kind: fixed, base: 10ms, per_1000_context: 1us}"},
@@ -177,7 +180,7 @@ TEST(Options, AnAttentionBackendThatNobodyTellsApartIsRefused) {
 /// Terms of the host, one by one.
 TEST(Options, EveryHostTimeChangesTheResults) {
   const Sets common{"workload.chat.synthetic.requests=60", "workload.batch.synthetic.duration=3s"};
-  const Option none{"platform.host", "none", "", common};
+  const Option none{"platform", "none", "", common};
   const std::string free_of_charge = results("options.yaml", none, "none");
   for (const char* term : {"input",
                            "input_per_1000_tokens",
@@ -204,7 +207,9 @@ TEST(Options, EveryHostTimeChangesTheResults) {
                            "delivery",
                            "delivery_per_request",
                            "delivery_single"})
-    EXPECT_TRUE(results("options.yaml", none, fmt::format("{{{}: 40ms}}", term).c_str()) != free_of_charge) << term;
+    EXPECT_TRUE(results("options.yaml", none, fmt::format("{{base: none, host: {{{}: 40ms}}}}", term).c_str()) !=
+                free_of_charge)
+        << term;
 }
 
 }  // namespace

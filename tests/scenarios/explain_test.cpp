@@ -28,7 +28,7 @@ TEST(Explain, LoadsBackEqual) {
 
 TEST(Explain, EveryKindOfValueLoadsBackEqual) {
   int accepted = 0;
-  for (std::uint64_t seed = 0; seed < 4000; ++seed) {
+  for (std::uint64_t seed = 0; seed < 5000; ++seed) {
     const std::string text = test::RandomScenario(seed, 0).text();
     Scenario scenario;
     try {

@@ -216,6 +216,20 @@ TEST(LoadScenario, ModelsPoliciesAndPlatformsMustBeKnown) {
       }));
 }
 
+TEST(LoadScenario, SomeHostTimesNeedABaseForTheOthers) {
+  EXPECT_EQ(
+      errors(short_form("platform: {host: {schedule: 1ms}}\n")),
+      (Messages{"s.yaml:5:18: platform.host: gives 1 of 2 host times and `base` does not say whose the others are; "
+                "allowed: base: none (they are zero), default (the GPU's own) or a name of `dooly list platforms`"}));
+  EXPECT_EQ(test::load(short_form("platform: {host: {schedule: 1ms, update: 0s}}\n")).platform.terms.size(), 2u);
+  EXPECT_EQ(test::load(short_form("platform: {base: default, host: {schedule: 1ms}}\n")).platform.base, "default");
+  EXPECT_EQ(errors(short_form("platform: {base: h100-vm, host: {schedule: 1ms}}\n")),
+            (Messages{"s.yaml:5:18: platform.base: unknown platform, did you mean 'h200-vm', got h100-vm; allowed: "
+                      "default, none, bare-metal, h200-vm"}));
+  EXPECT_EQ(errors(short_form("platform: {base: none, host: h200-vm}\n")),
+            (Messages{"s.yaml:5:18: platform.base: has no meaning unless `host` gives single times"}));
+}
+
 TEST(LoadScenario, PoolsMustFitTheirNodes) {
   EXPECT_EQ(
       errors(two_pools(", replicas: 20, parallel: {tp: 2}")),

@@ -34,12 +34,14 @@ TEST(Set, ShortAndLongKeysOfTheShortForm) {
 }
 
 TEST(Set, ReachesThroughShorthands) {
-  const Scenario scenario = load(short_form("scheduler: vllm-v1\n"),
-                                 {"pools.main.model.dtype=float16", "workload.synthetic.prompt_tokens.fixed=7",
-                                  "pools.main.scheduler.options.alpha=0.3", "platform.host.update=1ms"});
+  const Scenario scenario =
+      load(short_form("scheduler: vllm-v1\n"),
+           {"pools.main.model.dtype=float16", "workload.synthetic.prompt_tokens.fixed=7",
+            "pools.main.scheduler.options.alpha=0.3", "platform.host.update=1ms", "platform.base=h200-vm"});
   EXPECT_EQ(scenario.pools[0].model.dtype, "float16");
   EXPECT_EQ(scenario.pools[0].scheduler.options.at("alpha"), "0.3");
   EXPECT_EQ(scenario.platform.terms.at("update"), 0.001);
+  EXPECT_EQ(scenario.platform.base, "h200-vm");
   EXPECT_EQ(std::get<Fixed>(std::get<SyntheticSpec>(scenario.workloads[0].source).prompt_tokens).value, 7);
 }
 

@@ -48,6 +48,7 @@ bool RandomScenario::wanted(const Object& object, const Key& key, const std::str
   if (key.is_short_form) return key.name == "model" || key.name == "gpu" ? true : chance(0.5);
   if (is_top && (key.name == "pools" || key.name == "cluster" || key.name == "kv_transfer")) return chance(wildness_);
   if (key.name == "like") return chance(wildness_);
+  if (object.name == "platform" && key.name == "base") return chance(0.1);  // only some values of `host` take one
   if (!key.when_key.empty() && !contains(key.when, chosen)) return chance(wildness_);
   return key.is_required ? !chance(wildness_) : chance(0.5);
 }
@@ -110,6 +111,7 @@ std::string RandomScenario::scalar(const Key& key) {
   }
   if (key.name == "gpu") return "H200-SXM";
   if (key.name == "config") return chance(0.5) ? "Qwen/Qwen3-8B" : "./config.json";
+  if (key.named == "platforms") return chance(0.5) ? "none" : "h200-vm";
   if (key.name == "policy") return chance(0.5) ? "static" : "random";
   return chance(0.5) ? "default" : "'it''s: a # name'";
 }

@@ -59,7 +59,7 @@ TEST_F(HandMadeRun, IterationsAreClassed) {
 
 TEST_F(HandMadeRun, ALaunchCountsFromWhereTheDeviceStood) {
   std::string text = test::hand_made_validation("checks: iterations\n");
-  text.replace(text.find("{host: none}"), 12, "{host: {launch_full: 12ms, lead_full: 5ms}}");
+  text.replace(text.find("{host: none}"), 12, "{base: none, host: {launch_full: 12ms, lead_full: 5ms}}");
   const Outcome outcome = run_validation(load_validation(scratch_.file("launch.yaml", text)), workbench_);
   // A device that idles waits for the first kernel: 5 + 10 ms, later than the launch of 12; alone max(10, 12 - 5).
   EXPECT_NEAR(figures(outcome, "decode_only.gpu").predicted_mean, 15e-3, 1e-9);

@@ -33,7 +33,7 @@ TEST(Sensitivity, HostTermsShowWhereAPlatformHasThem) {
   const cli::Scratch scratch;
   test::write_hand_made_run(scratch.path());
   std::string text = test::hand_made_validation();
-  text.replace(text.find("{host: none}"), 12, "{host: {input: 10ms}}");  // TTFT 20 ms, half of it input
+  text.replace(text.find("{host: none}"), 12, "{base: none, host: {input: 10ms}}");  // TTFT 20 ms, half of it input
   const Validation validation = load_validation(scratch.file("v.yaml", text));
   Workbench workbench;
   for (const SensitivityRow& row : sensitivity(validation, workbench, 0.1).rows) {

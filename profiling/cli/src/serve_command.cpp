@@ -109,8 +109,8 @@ std::string text_of(const ServeJob& job, const ServeFigures& figures) {
   std::string terms;
   for (const auto& [key, seconds] : figures.host_times)
     terms += fmt::format("{}{}: {:.1f}us", terms.empty() ? "" : ", ", key, seconds * 1e6);
-  return text + "host times of a step, for scenarios that predict other runs of this engine:\n  platform: {host: {" +
-         terms + "}}\n";
+  return text + "host times of a step, for scenarios that predict other runs of this engine:\n" +
+         "  platform: {base: none, host: {" + terms + "}}\n";
 }
 
 ExitCode run(const ServeArguments& arguments, const ServeFunction& serve, Terminal& terminal) {

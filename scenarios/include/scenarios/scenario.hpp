@@ -21,6 +21,7 @@ struct PlatformSpec {
   /// Times given in the scenario itself, seconds by term (the oracle's names, told by Names::platform_terms); the terms
   /// not given are zero.
   std::map<std::string, double> terms;
+  std::string base = {};  ///< whose the other terms are, a name as of `host`; empty: they are zero
   bool operator==(const PlatformSpec&) const = default;
 };
 
