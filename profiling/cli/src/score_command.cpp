@@ -127,6 +127,11 @@ ExitCode score(const std::string& fitted_path, const std::string& held_out_path,
     terminal.warning(held_out_path + " was measured in another environment than " + fitted_path);
   std::size_t unknown = 0, known_points = 0;
   const Errors errors = errors_of(fitted, held_out, unknown, known_points);
+  if (errors.empty() && known_points > 0)
+    throw UsageError(fmt::format(
+        "{}: its {} points of operators that {} has are all in there, so the fit was made of them and tells "
+        "no error; points are measured apart by dooly profile model --held-out N",
+        held_out_path, known_points, fitted_path));
   if (errors.empty()) throw UsageError(held_out_path + ": holds no point of an operator that " + fitted_path + " has");
   std::vector<std::vector<std::string>> rows = {{"held-out points of", "points", "median", "mean", "p90", "largest"}};
   std::vector<double> all;
