@@ -2,6 +2,7 @@
 #include "tiny_models.hpp"
 
 #include "oracle/step_plan.hpp"
+#include "profiling_kernels/profiling_error.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -18,7 +19,11 @@ namespace {
 class RecordingKernels final : public Kernels {
  public:
   std::vector<std::string> calls;
+  bool has_windows = true;
 
+  std::string refusal(const AttentionShape& shape, at::ScalarType) const override {
+    return shape.window > 0 && !has_windows ? fmt::format("no window of {}", shape.window) : "";
+  }
   std::string_view name() const override { return "recording"; }
   std::string family(std::string_view kind) const override { return inner_->family(kind); }
   at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const std::optional<at::Tensor>& bias) override {
@@ -153,6 +158,22 @@ TEST_P(EveryPlan, ListsWhatTheModelComputes) {
   }
   EXPECT_EQ(computed, planned);
   for (const auto& [what, count] : counts) EXPECT_EQ(count, 0) << what;
+}
+
+/// Not in the middle of a pass: what the engine itself refuses to serve is neither served, taken apart nor traced.
+TEST(ModelOfWindows, IsRefusedByNameWhereTheKernelsHaveNone) {
+  const std::string text = tiny_config("gemma2");
+  const oracle::ModelConfig config = oracle::parse_model(text, "tiny-gemma2");
+  RecordingKernels kernels;
+  kernels.has_windows = false;
+  try {
+    const Model model(config, parse_numbers(text, config), {.dtype = at::kFloat},
+                      dims_of(config, 1, 64, TinyModel::kBlockSize, 8), kernels);
+    FAIL() << "built a model that cannot run";
+  } catch (const ProfilingError& error) {
+    EXPECT_STREQ(error.what(), "model tiny-gemma2: no window of 9");
+  }
+  EXPECT_TRUE(kernels.calls.empty());
 }
 
 std::vector<PlanCase> plan_cases() {

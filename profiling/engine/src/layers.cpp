@@ -1,6 +1,7 @@
 #include "layers.hpp"
 
 #include "profiling_kernels/module_scope.hpp"
+#include "profiling_kernels/profiling_error.hpp"
 #include "profiling_kernels/torch_operators.hpp"
 
 #include "oracle/weights.hpp"
@@ -38,6 +39,12 @@ AttentionShape attention_shape(const BuildContext& build, const oracle::Attentio
 }
 
 }  // namespace
+
+void check_attention(const BuildContext& build, at::ScalarType type) {
+  for (const oracle::LayerShape& layer : build.config.layers)
+    if (const std::string why = build.kernels.refusal(attention_shape(build, layer.attention), type); !why.empty())
+      throw ProfilingError(fmt::format("model {}: {}", build.config.name, why));
+}
 
 at::Tensor Linear::operator()(const at::Tensor& x) const {
   const ModuleScope scope(name, "Linear");

@@ -21,6 +21,9 @@ struct BuildContext {
   Kernels& kernels;
 };
 
+/// Throws ProfilingError in the kernels' words where they cannot run the attention of one of the layers.
+void check_attention(const BuildContext& build, at::ScalarType type);
+
 struct Linear {
   std::string name;
   at::Tensor weight;

@@ -88,6 +88,7 @@ struct Model::Parts {
         weights(settings),
         kernels(model_kernels) {
     const BuildContext build{config, numbers, dims, ranks, weights, kernels};
+    check_attention(build, settings.dtype);
     const c10::SymInt rows = dims.padded_vocabulary / dims.tensor_parallel;
     embedding = weights.embedding(rows, dims.hidden);
     // A tied head is the embedding itself, unless the embedding's own scale has been multiplied in.

@@ -27,6 +27,9 @@ class RecordingKernels final : public Kernels {
   std::string_view name() const override { return inner_.name(); }
   std::string family(std::string_view kind) const override { return inner_.family(kind); }
   bool can_be_captured() const override { return inner_.can_be_captured(); }
+  std::string refusal(const AttentionShape& shape, at::ScalarType type) const override {
+    return inner_.refusal(shape, type);
+  }
   at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const std::optional<at::Tensor>& bias) override;
   at::Tensor embedding(const at::Tensor& table, const at::Tensor& ids) override;
   at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double epsilon) override;
