@@ -353,14 +353,21 @@ bool AttentionModel::at_by_tiles(const BatchShape& shape, const PrefillSurface::
   return true;
 }
 
+/// Chunks of one token count as decodes.
 AttentionModel::Result AttentionModel::as_if_alone(const BatchShape& batch_shape, const ChunkSums& chunks) const {
+  if (chunks.single == 0) return of_both(batch_shape, chunks);
   BatchShape shape = batch_shape;
   shape.decodes += chunks.single;
   shape.decode_context += chunks.single_context;
   shape.decode_context_squares += chunks.single_context_squares;
   if (batch_shape.decodes == 0 || shape.decode_context_cubes > 0)
     shape.decode_context_cubes += chunks.single_context_cubes;
-  if (chunks.single > 0) shape.decode_longest = std::max(shape.decode_longest, chunks.single_longest);
+  shape.decode_longest = std::max(shape.decode_longest, chunks.single_longest);
+  return of_both(shape, chunks);
+}
+
+/// Decodes, and chunks of more tokens than one.
+AttentionModel::Result AttentionModel::of_both(const BatchShape& shape, const ChunkSums& chunks) const {
   if (chunks.query <= 0) return of_decodes(shape);
   Result result;
   const PrefillSurface::Batch batch = prefill_batch(shape, chunks);

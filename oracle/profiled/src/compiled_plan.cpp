@@ -257,10 +257,7 @@ bool CompiledPlan::decode_run(const BatchShape& first, double gaps_s, std::span<
       left >= device_s.size() * n ? device_s.size() : std::min<std::uint64_t>(device_s.size(), (left + n - 1) / n));
   const std::span<double> steps = device_s.first(run.steps);
   std::fill(steps.begin(), steps.end(), 0.0);
-  for (const AttentionOperatorModel& op : attention_) {
-    AttentionModel::Walk walk = op.model.walk_from(first);
-    walk.add_to(steps, op.count, first);
-  }
+  for (const AttentionOperatorModel& op : attention_) op.model.walk_from(first).add_to(steps, op.count, first);
   for (double& seconds : steps) seconds = DeviceTime{shares.token_ops, seconds, shares.collective, 0, gaps_s}.total();
   return true;
 }

@@ -79,14 +79,29 @@ double FlashTiles::most_splits(double query, double longest, bool is_windowed) c
   return most_splits_.of(tiles, blocks);
 }
 
-/// What of a launch is cut how. Counts of tiles are of all sequences and KV heads.
-struct FlashTiles::Plan {
+/// Blocks of the contexts of a launch, and in how many parts they are cut.
+struct FlashTiles::Cuts {
   bool is_windowed = false;
   double most_splits = 1;
   double tile_rows = kSmallRows;
   Cut few, many, chunk;
+  double chunk_tiles = 0;  // of one chunk and KV head
+  bool are_split = false;
+
+  /// The same where none is split, for the compiler to know.
+  Cuts whole() const {
+    Cuts cuts = *this;
+    cuts.few.splits = cuts.many.splits = cuts.chunk.splits = 1;
+    return cuts;
+  }
+};
+
+/// The tiles that come of it. Counts of tiles are of all sequences and KV heads.
+struct FlashTiles::Plan {
+  double few_blocks = 0, many_blocks = 0;  // of a context, as far as its tiles go through them
+  double few_longest = 0, many_longest = 0;  // of a tile
   double few_tiles = 0, many_tiles = 0, tiles = 0;
-  double few_longest = 0, many_longest = 0, decode_blocks = 0;
+  double decode_blocks = 0;
   FlashStairs stairs;
 };
 
@@ -95,107 +110,117 @@ FlashTiles::Steps FlashTiles::steps_of(const Launch& decodes) const {
 }
 
 /// A tile begun counts half of a block on average; the parts of a context that is split are whole ones.
-inline void FlashTiles::count_stairs(const Launch& l, double chunk_tiles, Plan& plan) const {
-  const double kv = l.query + l.context, rows = plan.tile_rows / group_;
+inline void FlashTiles::count_stairs(const Launch& l, const Cuts& cuts, Plan& plan) const {
+  const double kv = l.query + l.context, rows = cuts.tile_rows / group_;
   const double top = window_ > 0 ? std::min(kv, window_ + rows) : kv;
   const double bottom = std::min(top, l.context + rows);
   const auto blocks = [&](double tokens) {
-    if (plan.chunk.splits > 1) return up(blocks_of(tokens) / plan.chunk.splits);
+    if (cuts.chunk.splits > 1) return up(blocks_of(tokens) / cuts.chunk.splits);
     return std::max(1.0, tokens / kBlockTokens + 0.5);
   };
   FlashStairs& stairs = plan.stairs;
-  stairs = {.tiles = chunk_tiles,
-            .flat = top < kv ? clamped((kv - top) / rows, 0, chunk_tiles - 1) : 0,
+  stairs = {.tiles = cuts.chunk_tiles,
+            .flat = top < kv ? clamped((kv - top) / rows, 0, cuts.chunk_tiles - 1) : 0,
             .first = blocks(top),
             .last = blocks(bottom),
-            .copies = l.chunks * kv_heads_ * plan.chunk.splits};
+            .copies = l.chunks * kv_heads_ * cuts.chunk.splits};
   if (stairs.tiles > stairs.flat + 1) stairs.slope = (stairs.first - stairs.last) / (stairs.tiles - stairs.flat - 1);
 }
 
 /// `share`: of the blocks of a KV head, for each multiprocessor.
-void FlashTiles::split(Plan& plan, double share) {
+void FlashTiles::split(Cuts& cuts, double share) {
   const double blocks = std::max(1.0, up(share));
-  for (Cut* cut : {&plan.few, &plan.many, &plan.chunk})
-    cut->splits = clamped(up(cut->blocks / blocks), 1, plan.most_splits);
+  for (Cut* cut : {&cuts.few, &cuts.many, &cuts.chunk})
+    cut->splits = clamped(up(cut->blocks / blocks), 1, cuts.most_splits);
 }
 
-// Inlined by force: a plan and its terms stay in registers, and a launch without chunks costs half.
+// Inlined by force: a plan and its terms stay in registers, a launch without chunks costs half, and one of which
+// nothing is split, as most are, a third less.
 template <bool kHasChunks, bool kHasWindow>
-[[gnu::always_inline]] inline FlashTiles::Plan FlashTiles::plan(const Launch& l) const {
+[[gnu::always_inline]] inline FlashTiles::Cuts FlashTiles::cuts(const Launch& l) const {
   const bool has_long = l.long_decodes > 0;
   const double kv = kHasChunks ? l.query + l.context : 0, query = kHasChunks ? l.query : 1;
   const double longest = std::max(std::max(l.decodes > 0 ? l.attended : 0, has_long ? l.long_attended : 0), kv);
   const double sequences = l.decodes + l.long_decodes + (kHasChunks ? l.chunks : 0);
   const double tokens = kHasChunks ? l.decodes + l.long_decodes + l.chunks * l.query : sequences;
-  Plan plan;
-  if (kHasWindow) plan.is_windowed = kHasChunks ? longest > window_ : is_windowed(l);
-  if (query * group_ > kSmallRows || plan.is_windowed) plan.tile_rows = kRows;
-  plan.most_splits = tokens <= kGraphTokens          ? kGraphSplits
+  Cuts cuts;
+  if (kHasWindow) cuts.is_windowed = kHasChunks ? longest > window_ : is_windowed(l);
+  if (query * group_ > kSmallRows || cuts.is_windowed) cuts.tile_rows = kRows;
+  cuts.most_splits = tokens <= kGraphTokens          ? kGraphSplits
                      : sequences > kPlannedSequences ? 1
-                                                     : most_splits(query, longest, plan.is_windowed);
-  plan.few.blocks = blocks_of(l.attended);
-  plan.many.blocks = has_long ? blocks_of(l.long_attended) : 0;
-  plan.chunk.blocks = kHasChunks ? blocks_of(kv) : 0;
-  const double chunk_tiles = kHasChunks ? up(query * group_ / plan.tile_rows) : 0;
-  if (plan.most_splits > 1) {
-    double planned = l.decodes * plan.few.blocks + l.long_decodes * plan.many.blocks;
-    if (kHasChunks) planned += l.chunks * chunk_tiles * plan.chunk.blocks;
-    // Often a whole number: in the kernel's order.
-    const double share = planned * kSplitMargin * kv_heads_ / multiprocessors_;
-    if (std::max(std::max(plan.few.blocks, plan.many.blocks), plan.chunk.blocks) > share) split(plan, share);
-  }
-  if (kHasWindow && plan.is_windowed) {  // the shares count what a window hides, the tiles pass it over
+                                                     : most_splits(query, longest, cuts.is_windowed);
+  cuts.few.blocks = blocks_of(l.attended);
+  cuts.many.blocks = has_long ? blocks_of(l.long_attended) : 0;
+  cuts.chunk.blocks = kHasChunks ? blocks_of(kv) : 0;
+  cuts.chunk_tiles = kHasChunks ? up(query * group_ / cuts.tile_rows) : 0;
+  if (cuts.most_splits <= 1) return cuts;
+  double planned = l.decodes * cuts.few.blocks + l.long_decodes * cuts.many.blocks;
+  if (kHasChunks) planned += l.chunks * cuts.chunk_tiles * cuts.chunk.blocks;
+  // Often a whole number: in the kernel's order.
+  const double share = planned * kSplitMargin * kv_heads_ / multiprocessors_;
+  cuts.are_split = std::max(std::max(cuts.few.blocks, cuts.many.blocks), cuts.chunk.blocks) > share;
+  if (cuts.are_split) split(cuts, share);
+  return cuts;
+}
+
+template <bool kHasChunks, bool kHasWindow>
+[[gnu::always_inline]] inline FlashTiles::Plan FlashTiles::plan(const Launch& l, const Cuts& cuts) const {
+  Plan plan;
+  plan.few_blocks = cuts.few.blocks;
+  plan.many_blocks = cuts.many.blocks;
+  if (kHasWindow && cuts.is_windowed) {  // the shares count what a window hides, the tiles pass it over
     const double most = blocks_of(window_) + 1;
-    plan.few.blocks = std::min(plan.few.blocks, most);
-    plan.many.blocks = std::min(plan.many.blocks, most);
+    plan.few_blocks = std::min(plan.few_blocks, most);
+    plan.many_blocks = std::min(plan.many_blocks, most);
   }
-  plan.few.longest = plan.few.splits > 1 ? up(plan.few.blocks / plan.few.splits) : plan.few.blocks;
-  plan.many.longest = plan.many.splits > 1 ? up(plan.many.blocks / plan.many.splits) : plan.many.blocks;
-  plan.few_tiles = l.decodes * kv_heads_ * plan.few.splits;
-  plan.many_tiles = l.long_decodes * kv_heads_ * plan.many.splits;
-  plan.few_longest = plan.few_tiles > 0 ? plan.few.longest : 0;
-  plan.many_longest = plan.many_tiles > 0 ? plan.many.longest : 0;
+  const auto longest = [](double blocks, double splits) { return splits > 1 ? up(blocks / splits) : blocks; };
+  plan.few_tiles = l.decodes * kv_heads_ * cuts.few.splits;
+  plan.many_tiles = l.long_decodes * kv_heads_ * cuts.many.splits;
+  plan.few_longest = longest(plan.few_blocks, cuts.few.splits);
+  plan.many_longest = longest(plan.many_blocks, cuts.many.splits);
+  if (!(plan.few_tiles > 0)) plan.few_longest = 0;
+  if (!(plan.many_tiles > 0)) plan.many_longest = 0;
   plan.decode_blocks = plan.few_tiles * plan.few_longest + plan.many_tiles * plan.many_longest;
   plan.tiles = plan.few_tiles + plan.many_tiles;
   if (!kHasChunks) return plan;
-  count_stairs(l, chunk_tiles, plan);
+  count_stairs(l, cuts, plan);
   plan.tiles += plan.stairs.all_tiles();
   return plan;
 }
 
 /// Blocks until the last tile of decodes of two lengths ends.
-inline double FlashTiles::decodes_end(const Plan& plan) const {
-  const FlashSchedule& schedule = plan.tile_rows > kSmallRows ? many_rows_ : few_rows_;
-  const double last = kv_heads_ * plan.many.splits;
+inline double FlashTiles::decodes_end(const Cuts& cuts, const Plan& plan) const {
+  const FlashSchedule& schedule = cuts.tile_rows > kSmallRows ? many_rows_ : few_rows_;
+  const double last = kv_heads_ * cuts.many.splits;
   if (schedule.is_at_once(plan.tiles))
     return schedule.end({plan.few_tiles, plan.few_longest, plan.many_tiles, plan.many_longest, last});
   // The last parts of contexts are shorter, and let those that have no place yet begin sooner.
   return schedule.end(
-      {plan.few_tiles, plan.few.blocks / plan.few.splits, plan.many_tiles, plan.many.blocks / plan.many.splits, last});
+      {plan.few_tiles, plan.few_blocks / cuts.few.splits, plan.many_tiles, plan.many_blocks / cuts.many.splits, last});
 }
 
 /// The same of chunks behind decodes, if any.
-inline double FlashTiles::chunks_end(const Plan& plan) const {
+inline double FlashTiles::chunks_end(const Cuts& cuts, const Plan& plan) const {
   const double blocks = many_rows_.end(
-      {plan.few_tiles, plan.few_longest, plan.many_tiles, plan.many_longest, kv_heads_ * plan.many.splits},
+      {plan.few_tiles, plan.few_longest, plan.many_tiles, plan.many_longest, kv_heads_ * cuts.many.splits},
       plan.stairs);
-  return plan.tile_rows > kSmallRows ? blocks : blocks * clamped(plan.tiles * per_multiprocessor_, kFewRows.alone, 1);
+  return cuts.tile_rows > kSmallRows ? blocks : blocks * clamped(plan.tiles * per_multiprocessor_, kFewRows.alone, 1);
 }
 
 /// The same of equal decodes: whole waves, each of which ends when memory has brought its blocks, or when one tile is
 /// through alone.
-inline double FlashTiles::waves_end(const Launch& l, const Plan& plan) const {
+inline double FlashTiles::waves_end(const Launch& l, const Cuts& cuts, const Plan& plan) const {
   const double full = down(plan.few_tiles / multiprocessors_), rest = plan.few_tiles - full * multiprocessors_;
-  const double tokens = plan.is_windowed ? std::min(l.attended, window_) : l.attended;
+  const double tokens = cuts.is_windowed ? std::min(l.attended, window_) : l.attended;
   // Of a block begun half is paid.
-  const double read = (plan.few.blocks + tokens / kBlockTokens) / 2 / plan.few.splits;
+  const double read = (plan.few_blocks + tokens / kBlockTokens) / 2 / cuts.few.splits;
   const double alone = kAlone * plan.few_longest;
   return full * std::max(alone, read) + (rest > 0 ? std::max(alone, read * rest * per_multiprocessor_) : 0);
 }
 
 template <bool kHasChunks, bool kHasWindow>
-[[gnu::always_inline]] inline FlashTiles::Terms FlashTiles::terms_of(const Launch& l) const {
-  const Plan plan = this->plan<kHasChunks, kHasWindow>(l);
+[[gnu::always_inline]] inline FlashTiles::Terms FlashTiles::terms_of(const Launch& l, const Cuts& cuts) const {
+  const Plan plan = this->plan<kHasChunks, kHasWindow>(l, cuts);
   const bool has_long = l.long_decodes > 0;
   const auto combined = [](double rows, const Cut& cut) { return cut.splits > 1 ? rows * cut.splits : 0; };
   Terms out{};
@@ -205,25 +230,25 @@ template <bool kHasChunks, bool kHasWindow>
   out[kTiles] = waves;
   out[kBlocks] = (plan.decode_blocks + (kHasChunks ? plan.stairs.all() : 0)) * per_multiprocessor_;
   out[kDecodeRead] = decode_read(l);
-  double combined_rows = combined(l.decodes, plan.few) + combined(l.long_decodes, plan.many);
+  double combined_rows = combined(l.decodes, cuts.few) + combined(l.long_decodes, cuts.many);
   if (kHasChunks) {
     const double kv = l.query + l.context, seen = kHasWindow ? std::min(kv, window_ + l.query) : kv;
     out[kChunkRead] = l.chunks * seen * kv_heads_ * (per_multiprocessor_ / kBlockTokens);
-    out[kSchedule] = chunks_end(plan);
-    combined_rows += combined(l.chunks * l.query, plan.chunk);
+    out[kSchedule] = chunks_end(cuts, plan);
+    combined_rows += combined(l.chunks * l.query, cuts.chunk);
     out[kQueryRows] = l.chunks * l.query * heads_ * per_multiprocessor_ / 16;
   } else if (has_long) {
-    out[kSchedule] = decodes_end(plan);
+    out[kSchedule] = decodes_end(cuts, plan);
   } else {
-    out[kSchedule] = waves_end(l, plan);
+    out[kSchedule] = waves_end(l, cuts, plan);
   }
-  out[kSplitKernel] = plan.most_splits > 1 ? 1 : 0;
-  const double deepest = std::max(std::max(plan.few.splits, plan.many.splits), plan.chunk.splits);
+  out[kSplitKernel] = cuts.most_splits > 1 ? 1 : 0;
+  const double deepest = std::max(std::max(cuts.few.splits, cuts.many.splits), cuts.chunk.splits);
   out[kSplits] = deepest > 1 ? 1 : 0;
   out[kDeepest] = deepest > 1 ? deepest : 0;
   out[kCombine] = combined_rows * heads_ * per_multiprocessor_;
   out[kLongest] = plan.many_longest;
-  if (!kHasWindow || !plan.is_windowed) return out;
+  if (!kHasWindow || !cuts.is_windowed) return out;
   out[kWindow] = 1;
   out[kWindowBlocks] = out[kSchedule];
   if (!kHasChunks) {  // tiles of many rows, which compute all of them: memory does not bind
@@ -231,6 +256,11 @@ template <bool kHasChunks, bool kHasWindow>
     out[kSchedule] = out[kBlocks] = out[kDecodeRead] = 0;
   }
   return out;
+}
+
+template <bool kHasChunks, bool kHasWindow>
+FlashTiles::Terms FlashTiles::terms_of(const Launch& l) const {
+  return terms_of<kHasChunks, kHasWindow>(l, cuts<kHasChunks, kHasWindow>(l));
 }
 
 FlashTiles::Terms FlashTiles::terms(const Launch& l) const {
@@ -242,7 +272,19 @@ FlashTiles::Terms FlashTiles::terms(const Launch& l) const {
 template <bool kHasChunks, bool kHasWindow>
 [[gnu::noinline]] double FlashTiles::weighed(const Launch& launch, const Terms& weights) const {
   static_assert(kTerms == 15 && kDecodeRead == 5);
-  const Terms terms = terms_of<kHasChunks, kHasWindow>(launch);
+  const Cuts cuts = this->cuts<kHasChunks, kHasWindow>(launch);
+  if (cuts.are_split) return weighed_split<kHasChunks, kHasWindow>(launch, cuts, weights);
+  const Terms terms = terms_of<kHasChunks, kHasWindow>(launch, cuts.whole());
+  const auto at = [&](std::size_t i) __attribute__((always_inline)) { return weights[i] * terms[i]; };
+  double sum = ((at(0) + at(1)) + (at(2) + at(3))) + (at(4) + at(7)) + at(13);
+  if (kHasChunks) sum += at(6) + at(10);
+  if (kHasWindow) sum += at(11) + at(12);
+  return sum;
+}
+
+template <bool kHasChunks, bool kHasWindow>
+[[gnu::noinline]] double FlashTiles::weighed_split(const Launch& launch, const Cuts& cuts, const Terms& weights) const {
+  const Terms terms = terms_of<kHasChunks, kHasWindow>(launch, cuts);
   const auto at = [&](std::size_t i) __attribute__((always_inline)) { return weights[i] * terms[i]; };
   double sum = ((at(0) + at(1)) + (at(2) + at(3))) + ((at(4) + at(7)) + (at(8) + at(9))) + (at(13) + at(14));
   if (kHasChunks) sum += at(6) + at(10);

@@ -37,9 +37,9 @@ bool ProfiledOracle::decode_run(const BatchShape& first, std::span<double> devic
 
 void ProfiledOracle::do_cost(const BatchShape& shape, DeviceState state, StepCost& answer) const {
   const GraphMode mode = plan_.graphs().mode(shape);
-  host_.step(shape, mode, answer.host);
   answer.device.gaps = shape.empty() ? 0 : host_.gaps(mode, !shape.prefills.empty());
   plan_.cost(shape, state, answer);
+  host_.step(shape, mode, answer.host);
 }
 
 }  // namespace dooly::oracle

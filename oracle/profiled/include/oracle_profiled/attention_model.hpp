@@ -85,8 +85,8 @@ class AttentionModel {
     return shape.shared_tokens > 0 ? alone - saved_seconds(shared_.reach(shape), shape, alone) : alone;
   }
 
-  /// decode_seconds() of one step after the other, the contexts growing by a token each; bit-equal. What the steps have
-  /// in common is counted once.
+  /// decode_seconds() of the steps of the same decodes, in any order; bit-equal. What they have in common is counted
+  /// once, and what few of them share while they lie next to each other.
   class Walk {
    public:
     /// As if no block were another's too.
@@ -96,15 +96,16 @@ class AttentionModel {
       return reach_ > 0 ? alone - model_->saved_seconds(reach_, shape, alone) : alone;
     }
     /// Adds `count` times seconds() of as many steps, the first of them `shape`.
-    void add_to(std::span<double> steps, double count, BatchShape shape) {
+    void add_to(std::span<double> steps, double count, const BatchShape& first) {
       if (place_is_mean_ && !(reach_ > 0)) {
-        std::uint64_t step = steps_to(shape);
+        std::uint64_t step = steps_to(first);
         for (double& seconds : steps) {
           const double mean = first_mean_.after(step++);
           seconds += count * alone(mean, mean);
         }
         return;
       }
+      BatchShape shape = first;
       for (double& seconds : steps) {
         seconds += count * this->seconds(shape);
         shape.decode_context_squares += 2 * shape.decode_context + decodes_;
@@ -128,9 +129,9 @@ class AttentionModel {
           first_cubes_(first.decode_context_cubes),
           first_mean_(tokens),
           spread_(mean.spread),
-          skew_slope_(model.skew_.slope(mean.decodes)),
           place_is_mean_(model.work_.kind == AttentionKind::kFull),
           counts_lengths_(model.counts_lengths(mean)),
+          skew_slope_(counts_lengths_ ? 0 : model.skew_.slope(mean.decodes)),
           even_walk_(model.decode_, mean.decodes, mean.place),
           apart_walk_(model.uneven_) {
       if (!counts_lengths_) return;
@@ -138,11 +139,11 @@ class AttentionModel {
       launch_ = lengths_.launch();
       lengths_.mean = 0;
     }
-    /// Whether these are the decodes of the first step, no shorter than when they were last asked for.
+    /// Whether these are the decodes of the first step, or of one after it.
     bool goes_on(const BatchShape& shape) const {
       const std::uint64_t steps = std::uint64_t{shape.decode_longest} - first_longest_, n = shape.decodes;
       const std::uint64_t context = first_context_ + steps * n;
-      return n == decodes_ && longest_ > 0 && shape.decode_longest >= longest_ && shape.decode_context == context &&
+      return n == decodes_ && first_longest_ > 0 && shape.decode_longest >= first_longest_ && shape.decode_context == context &&
              shape.decode_context_squares == first_squares_ + steps * (first_context_ + context) &&
              shape.decode_context_cubes == cubes_after(steps);
     }
@@ -152,7 +153,8 @@ class AttentionModel {
              steps * steps * steps * decodes_;
     }
     std::uint64_t steps_to(const BatchShape& shape) const {
-      return longest_ > 0 ? shape.decode_longest - first_longest_ : (shape.decode_context - first_context_) / decodes_;
+      return first_longest_ > 0 ? shape.decode_longest - first_longest_
+                                : (shape.decode_context - first_context_) / decodes_;
     }
     /// As if no block were another's too.
     [[gnu::noinline]] double alone(const BatchShape& shape) {
@@ -190,18 +192,18 @@ class AttentionModel {
     std::uint64_t first_context_, first_squares_, first_cubes_;
     MeanTokens first_mean_;
     Spread spread_;
-    double skew_slope_;
-    double reach_ = 0;  ///< of shared blocks
     bool place_is_mean_, counts_lengths_;
+    double skew_slope_;  ///< where lengths do not count
+    double reach_ = 0;   ///< of shared blocks
     double mean_ = 0, even_ = 0, apart_ = 0;  ///< of the last step; times of equal contexts, and of `lengths_`
     DecodeSurface::Walk even_walk_;
     TileFit::Walk apart_walk_;
     TwoLengths lengths_;
     FlashTiles::Launch launch_;  ///< of `lengths_`
   };
-  /// From a step on.
-  Walk walk_from(const BatchShape& first) const {
-    Walk walk = steady(first);
+  /// From a step on. Valid until decodes of the replica are asked for that do not go on from it.
+  Walk& walk_from(const BatchShape& first) const {
+    Walk& walk = steady(first);
     walk.reach_ = shared_.reach(first);
     return walk;
   }
@@ -213,7 +215,9 @@ class AttentionModel {
   double fold_error() const;
 
  private:
-  Result as_if_alone(const BatchShape& shape, const ChunkSums& chunks) const;  ///< no block is another's too
+  /// No block is another's too.
+  Result as_if_alone(const BatchShape& shape, const ChunkSums& chunks) const;
+  Result of_both(const BatchShape& shape, const ChunkSums& chunks) const;
   void share(const BatchShape& shape, Result& result) const;
   /// That of the decodes last asked for by the replica, if `shape` goes on from them.
   [[gnu::always_inline]] Walk& steady(const BatchShape& shape) const {

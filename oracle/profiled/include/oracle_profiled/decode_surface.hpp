@@ -52,8 +52,8 @@ class DecodeSurface {
   }
 
  public:
-  /// Steps along the context with the sequences fixed: equal to seconds(), bit for bit, for attended tokens that do not
-  /// fall from call to call.
+  /// Steps along the context with the sequences fixed: equal to seconds(), bit for bit; quick where attended tokens
+  /// differ little from call to call.
   class Walk {
    public:
     Walk(const DecodeSurface& surface, double decodes, double attended)
@@ -66,6 +66,10 @@ class DecodeSurface {
     double seconds(double attended) {
       while (attended >= end_) {
         ++j_;
+        enter();
+      }
+      while (attended < segment_.from && j_ > 0) {
+        --j_;
         enter();
       }
       return segment_.at(attended);

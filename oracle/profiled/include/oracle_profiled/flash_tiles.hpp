@@ -89,8 +89,9 @@ class FlashTiles {
 
  private:
   struct Cut {  // whole numbers
-    double blocks = 0, splits = 1, longest = 0;
+    double blocks = 0, splits = 1;
   };
+  struct Cuts;
   struct Plan;
   /// In how many parts contexts may be split where the kernel is left to choose; counted once, a step has no time for
   /// it.
@@ -111,16 +112,22 @@ class FlashTiles {
     std::shared_ptr<const std::vector<std::uint8_t>> splits_;  ///< by tiles, then blocks
   };
   template <bool kHasChunks, bool kHasWindow>
-  Plan plan(const Launch& launch) const;
+  Cuts cuts(const Launch& launch) const;
+  template <bool kHasChunks, bool kHasWindow>
+  Plan plan(const Launch& launch, const Cuts& cuts) const;
+  template <bool kHasChunks, bool kHasWindow>
+  Terms terms_of(const Launch& launch, const Cuts& cuts) const;
   template <bool kHasChunks, bool kHasWindow>
   Terms terms_of(const Launch& launch) const;
   template <bool kHasChunks, bool kHasWindow>
   double weighed(const Launch& launch, const Terms& weights) const;
-  static void split(Plan& plan, double share);
-  void count_stairs(const Launch& launch, double chunk_tiles, Plan& plan) const;
-  double decodes_end(const Plan& plan) const;
-  double chunks_end(const Plan& plan) const;
-  double waves_end(const Launch& launch, const Plan& plan) const;
+  template <bool kHasChunks, bool kHasWindow>
+  double weighed_split(const Launch& launch, const Cuts& cuts, const Terms& weights) const;
+  static void split(Cuts& cuts, double share);
+  void count_stairs(const Launch& launch, const Cuts& cuts, Plan& plan) const;
+  double decodes_end(const Cuts& cuts, const Plan& plan) const;
+  double chunks_end(const Cuts& cuts, const Plan& plan) const;
+  double waves_end(const Launch& launch, const Cuts& cuts, const Plan& plan) const;
   double most_splits(double query, double longest, bool is_windowed) const;
   double heads_ = 0, kv_heads_ = 0, group_ = 0, multiprocessors_ = 0, window_ = 0;
   FlashSchedule few_rows_, many_rows_;  // by query rows of a tile

@@ -35,20 +35,20 @@ class TileFit {
   double error() const { return error_; }
   double seconds(const FlashTiles::Launch& launch) const {
     if (is_dealt_) return dealt_.seconds(launch);
-    const FlashTiles::Launch seen = held(launch);
-    const double but_read = tiles_.sum_but_read(seen, weights_);
-    return seen.chunks > 0 || !tiles_.is_windowed(seen) ? but_read + read(seen) : but_read;
+    return most_attended_ < kNever ? seconds_seen(held(launch)) : seconds_seen(launch);
   }
 
-  /// seconds() of decodes of two lengths that grow, the same numbers of both in each call; bit-equal. Terms are counted
-  /// anew where a block begins, or a window ends.
+  /// seconds() of decodes of two lengths that grow together, the same numbers of both in each call; bit-equal. Terms
+  /// are counted anew where a block begins or a window ends, and for launches before those last counted.
   class Walk {
    public:
     explicit Walk(const TileFit& fit) : fit_(&fit) {}
     double seconds(const FlashTiles::Launch& launch) {
       if (fit_->is_dealt_) return fit_->dealt_.seconds(launch);
       const FlashTiles::Launch seen = fit_->held(launch);
-      if (seen.attended > until_ || seen.long_attended > long_until_) count_terms(seen);
+      if (seen.attended > until_ || seen.long_attended > long_until_ || seen.attended < from_ ||
+          seen.long_attended < long_from_)
+        count_terms(seen);
       return is_windowed_ ? but_read_ : but_read_ + fit_->read(seen);
     }
 
@@ -58,17 +58,24 @@ class TileFit {
       const double window = steps.is_windowed || !(fit_->tiles_.window() > 0) ? kNever : fit_->tiles_.window();
       until_ = std::min(window, steps.few * FlashTiles::kBlockTokens);
       long_until_ = std::min(window, steps.many * FlashTiles::kBlockTokens);
+      from_ = seen.attended;
+      long_from_ = seen.long_attended;
       is_windowed_ = steps.is_windowed;
       but_read_ = fit_->tiles_.sum_but_read(seen, fit_->weights_);
     }
-    static constexpr double kNever = std::numeric_limits<double>::infinity();
     const TileFit* fit_;
     double until_ = -1, long_until_ = -1;  ///< attended tokens up to which the terms are the same
+    double from_ = 0, long_from_ = 0;  ///< those that they were counted for
     bool is_windowed_ = false;
     double but_read_ = 0;
   };
 
  private:
+  static constexpr double kNever = std::numeric_limits<double>::infinity();
+  double seconds_seen(const FlashTiles::Launch& launch) const {
+    const double but_read = tiles_.sum_but_read(launch, weights_);
+    return launch.chunks > 0 || !tiles_.is_windowed(launch) ? but_read + read(launch) : but_read;
+  }
   FlashTiles::Launch held(FlashTiles::Launch launch) const {
     launch.attended = std::min(launch.attended, most_attended_);
     launch.long_attended = std::min(launch.long_attended, most_attended_);
@@ -84,7 +91,7 @@ class TileFit {
   FlashTiles::Terms weights_{};
   /// Decodes beyond a window take what those that fill it take, where no point of the fit went beyond: what the kernel
   /// of windows costs would be unknown.
-  double most_attended_ = std::numeric_limits<double>::infinity();
+  double most_attended_ = kNever;
   bool is_plain_seen_ = true;  ///< with a window: the kernel without, too
   bool is_fitted_ = false;
   double error_ = 0;
