@@ -86,12 +86,18 @@ struct FlashTiles::Cuts {
   double tile_rows = kSmallRows;
   Cut few, many, chunk;
   double chunk_tiles = 0;  // of one chunk and KV head
-  bool are_split = false;
+  double share = 0;        // of the blocks of a KV head, for each multiprocessor
 
-  /// The same where none is split, for the compiler to know.
-  Cuts whole() const {
+  bool are_split() const {
+    return most_splits > 1 && std::max(std::max(few.blocks, many.blocks), chunk.blocks) > share;
+  }
+  Cuts split() const {
+    const double most = std::max(1.0, up(share));
+    const auto of = [&](const Cut& cut) { return Cut{cut.blocks, clamped(up(cut.blocks / most), 1, most_splits)}; };
     Cuts cuts = *this;
-    cuts.few.splits = cuts.many.splits = cuts.chunk.splits = 1;
+    cuts.few = of(few);
+    cuts.many = of(many);
+    cuts.chunk = of(chunk);
     return cuts;
   }
 };
@@ -118,24 +124,18 @@ inline void FlashTiles::count_stairs(const Launch& l, const Cuts& cuts, Plan& pl
     if (cuts.chunk.splits > 1) return up(blocks_of(tokens) / cuts.chunk.splits);
     return std::max(1.0, tokens / kBlockTokens + 0.5);
   };
-  FlashStairs& stairs = plan.stairs;
-  stairs = {.tiles = cuts.chunk_tiles,
-            .flat = top < kv ? clamped((kv - top) / rows, 0, cuts.chunk_tiles - 1) : 0,
-            .first = blocks(top),
-            .last = blocks(bottom),
-            .copies = l.chunks * kv_heads_ * cuts.chunk.splits};
-  if (stairs.tiles > stairs.flat + 1) stairs.slope = (stairs.first - stairs.last) / (stairs.tiles - stairs.flat - 1);
+  const double tiles = cuts.chunk_tiles, flat = top < kv ? clamped((kv - top) / rows, 0, tiles - 1) : 0;
+  const double first = blocks(top), last = blocks(bottom);
+  plan.stairs = {.tiles = tiles,
+                 .flat = flat,
+                 .first = first,
+                 .last = last,
+                 .copies = l.chunks * kv_heads_ * cuts.chunk.splits,
+                 .slope = tiles > flat + 1 ? (first - last) / (tiles - flat - 1) : 0};
 }
 
-/// `share`: of the blocks of a KV head, for each multiprocessor.
-void FlashTiles::split(Cuts& cuts, double share) {
-  const double blocks = std::max(1.0, up(share));
-  for (Cut* cut : {&cuts.few, &cuts.many, &cuts.chunk})
-    cut->splits = clamped(up(cut->blocks / blocks), 1, cuts.most_splits);
-}
-
-// Inlined by force: a plan and its terms stay in registers, a launch without chunks costs half, and one of which
-// nothing is split, as most are, a third less.
+/// Before anything is split. It and what follows are inlined by force: a plan and its terms stay in registers, and a
+/// launch without chunks costs half.
 template <bool kHasChunks, bool kHasWindow>
 [[gnu::always_inline]] inline FlashTiles::Cuts FlashTiles::cuts(const Launch& l) const {
   const bool has_long = l.long_decodes > 0;
@@ -157,9 +157,7 @@ template <bool kHasChunks, bool kHasWindow>
   double planned = l.decodes * cuts.few.blocks + l.long_decodes * cuts.many.blocks;
   if (kHasChunks) planned += l.chunks * cuts.chunk_tiles * cuts.chunk.blocks;
   // Often a whole number: in the kernel's order.
-  const double share = planned * kSplitMargin * kv_heads_ / multiprocessors_;
-  cuts.are_split = std::max(std::max(cuts.few.blocks, cuts.many.blocks), cuts.chunk.blocks) > share;
-  if (cuts.are_split) split(cuts, share);
+  cuts.share = planned * kSplitMargin * kv_heads_ / multiprocessors_;
   return cuts;
 }
 
@@ -260,7 +258,8 @@ template <bool kHasChunks, bool kHasWindow>
 
 template <bool kHasChunks, bool kHasWindow>
 FlashTiles::Terms FlashTiles::terms_of(const Launch& l) const {
-  return terms_of<kHasChunks, kHasWindow>(l, cuts<kHasChunks, kHasWindow>(l));
+  const Cuts cuts = this->cuts<kHasChunks, kHasWindow>(l);
+  return terms_of<kHasChunks, kHasWindow>(l, cuts.are_split() ? cuts.split() : cuts);
 }
 
 FlashTiles::Terms FlashTiles::terms(const Launch& l) const {
@@ -268,28 +267,31 @@ FlashTiles::Terms FlashTiles::terms(const Launch& l) const {
   return l.chunks > 0 ? terms_of<true, false>(l) : terms_of<false, false>(l);
 }
 
-/// Terms that a launch of this kind does not have are left out: adding what is 0 changes nothing, and costs.
-template <bool kHasChunks, bool kHasWindow>
-[[gnu::noinline]] double FlashTiles::weighed(const Launch& launch, const Terms& weights) const {
+/// Σ of terms × weights, all but kDecodeRead. Terms that a launch of this kind does not have are left out: adding what
+/// is 0 changes nothing, and costs.
+template <bool kHasChunks, bool kHasWindow, bool kIsSplit>
+[[gnu::always_inline]] inline double FlashTiles::sum_of(const Terms& terms, const Terms& weights) {
   static_assert(kTerms == 15 && kDecodeRead == 5);
-  const Cuts cuts = this->cuts<kHasChunks, kHasWindow>(launch);
-  if (cuts.are_split) return weighed_split<kHasChunks, kHasWindow>(launch, cuts, weights);
-  const Terms terms = terms_of<kHasChunks, kHasWindow>(launch, cuts.whole());
   const auto at = [&](std::size_t i) __attribute__((always_inline)) { return weights[i] * terms[i]; };
-  double sum = ((at(0) + at(1)) + (at(2) + at(3))) + (at(4) + at(7)) + at(13);
+  double sum = (at(0) + at(1)) + (at(2) + at(3));
+  sum += kIsSplit ? (at(4) + at(7)) + (at(8) + at(9)) : at(4) + at(7);
+  sum += kIsSplit ? at(13) + at(14) : at(13);
   if (kHasChunks) sum += at(6) + at(10);
   if (kHasWindow) sum += at(11) + at(12);
   return sum;
 }
 
+/// Most launches have nothing split. Their terms are counted apart, where the compiler knows that and divides by none.
+template <bool kHasChunks, bool kHasWindow>
+[[gnu::noinline]] double FlashTiles::weighed(const Launch& launch, const Terms& weights) const {
+  const Cuts cuts = this->cuts<kHasChunks, kHasWindow>(launch);
+  if (cuts.are_split()) return weighed_split<kHasChunks, kHasWindow>(launch, cuts.split(), weights);
+  return sum_of<kHasChunks, kHasWindow, false>(terms_of<kHasChunks, kHasWindow>(launch, cuts), weights);
+}
+
 template <bool kHasChunks, bool kHasWindow>
 [[gnu::noinline]] double FlashTiles::weighed_split(const Launch& launch, const Cuts& cuts, const Terms& weights) const {
-  const Terms terms = terms_of<kHasChunks, kHasWindow>(launch, cuts);
-  const auto at = [&](std::size_t i) __attribute__((always_inline)) { return weights[i] * terms[i]; };
-  double sum = ((at(0) + at(1)) + (at(2) + at(3))) + ((at(4) + at(7)) + (at(8) + at(9))) + (at(13) + at(14));
-  if (kHasChunks) sum += at(6) + at(10);
-  if (kHasWindow) sum += at(11) + at(12);
-  return sum;
+  return sum_of<kHasChunks, kHasWindow, true>(terms_of<kHasChunks, kHasWindow>(launch, cuts), weights);
 }
 
 double FlashTiles::sum_but_read(const Launch& l, const Terms& weights) const {

@@ -143,7 +143,8 @@ class AttentionModel {
     bool goes_on(const BatchShape& shape) const {
       const std::uint64_t steps = std::uint64_t{shape.decode_longest} - first_longest_, n = shape.decodes;
       const std::uint64_t context = first_context_ + steps * n;
-      return n == decodes_ && first_longest_ > 0 && shape.decode_longest >= first_longest_ && shape.decode_context == context &&
+      return n == decodes_ && first_longest_ > 0 && shape.decode_longest >= first_longest_ &&
+             shape.decode_context == context &&
              shape.decode_context_squares == first_squares_ + steps * (first_context_ + context) &&
              shape.decode_context_cubes == cubes_after(steps);
     }

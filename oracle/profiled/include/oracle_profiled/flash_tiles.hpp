@@ -119,11 +119,12 @@ class FlashTiles {
   Terms terms_of(const Launch& launch, const Cuts& cuts) const;
   template <bool kHasChunks, bool kHasWindow>
   Terms terms_of(const Launch& launch) const;
+  template <bool kHasChunks, bool kHasWindow, bool kIsSplit>
+  static double sum_of(const Terms& terms, const Terms& weights);
   template <bool kHasChunks, bool kHasWindow>
   double weighed(const Launch& launch, const Terms& weights) const;
   template <bool kHasChunks, bool kHasWindow>
   double weighed_split(const Launch& launch, const Cuts& cuts, const Terms& weights) const;
-  static void split(Cuts& cuts, double share);
   void count_stairs(const Launch& launch, const Cuts& cuts, Plan& plan) const;
   double decodes_end(const Cuts& cuts, const Plan& plan) const;
   double chunks_end(const Cuts& cuts, const Plan& plan) const;
