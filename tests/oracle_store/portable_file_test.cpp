@@ -2,12 +2,14 @@
 
 #include "oracle/canonical_json.hpp"
 #include "oracle_store/sources.hpp"
+#include "portable_line.hpp"
 #include "random_store.hpp"
 #include "test_support/scratch.hpp"
 
 #include <gtest/gtest.h>
 #include <zstd.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -76,12 +78,21 @@ TEST(PortableFile, ExportAndImportAreInverse) {
 
 TEST(PortableFile, LinesRoundTripInAnySpelling) {
   std::mt19937_64 random(6);
+  int plain = 0;
   for (const Record& record : random_records(random, 2000)) {
     const std::string line = portable_line(record);
     ASSERT_EQ(parse_portable_line(line), record) << line;
+    const bool is_plain = std::all_of(line.begin(), line.end(), [](char c) { return c >= ' ' && c != '\\'; });
+    if (const auto* sample = std::get_if<SampleRecord>(&record); sample != nullptr && is_plain) {
+      SampleRecord fast;
+      ASSERT_TRUE(parse_canonical_sample(line, fast)) << line;
+      ASSERT_EQ(fast, *sample) << line;
+      ++plain;
+    }
     ASSERT_EQ(oracle::canonical_form(line, "line"), line);
     ASSERT_EQ(parse_portable_line(nlohmann::json::parse(line).dump(1)), record) << "the slow way";
   }
+  EXPECT_GT(plain, 200);  // without escapes: read without a JSON parser
 }
 
 /// A wrong line is refused whether or not the fast way could have taken it.

@@ -302,6 +302,23 @@ bool hex_to(std::string_view hex, oracle::Signature& signature) {
   return true;
 }
 
+/// Bits of the members that were seen; those of the figures follow.
+enum Member : std::uint8_t {
+  kPoint,
+  kEnvironment,
+  kSignature,
+  kRegime,
+  kRecord,
+  kCount,
+  kKernels,
+  kFamily,
+  kNote,
+  kStatus,
+  kFigure
+};
+constexpr unsigned kNeeded = 1u << kPoint | 1u << kEnvironment | 1u << kSignature | 1u << kRegime | 1u << kRecord;
+static_assert(kFigure + std::size(kFigures) <= 32);
+
 /// The member's value; sets the member's bit in `seen`.
 bool take_member(Cursor& cursor, std::string_view name, SampleRecord& record, unsigned& seen) {
   oracle::Sample& sample = record.sample;
@@ -312,44 +329,30 @@ bool take_member(Cursor& cursor, std::string_view name, SampleRecord& record, un
     return is_new;
   };
   for (unsigned i = 0; i < std::size(kFigures); ++i)
-    if (kFigures[i].name == name) return first_time(8 + i) && cursor.number(sample.*kFigures[i].member);
-  if (name == "point") return first_time(0) && take_point(cursor, sample.point);
+    if (kFigures[i].name == name) return first_time(kFigure + i) && cursor.number(sample.*kFigures[i].member);
+  if (name == "point") return first_time(kPoint) && take_point(cursor, sample.point);
   if (name == "count") {
     std::uint64_t count = 0;
-    if (!first_time(4) || !cursor.whole(count) || count > std::numeric_limits<std::uint32_t>::max()) return false;
+    if (!first_time(kCount) || !cursor.whole(count) || count > std::numeric_limits<std::uint32_t>::max()) return false;
     sample.count = static_cast<std::uint32_t>(count);
     return true;
   }
-  if (name == "kernels") return first_time(5) && take_kernels(cursor, sample.kernels);
+  if (name == "kernels") return first_time(kKernels) && take_kernels(cursor, sample.kernels);
   if (!cursor.text(text)) return false;
-  if (name == "environment") return record.environment_id.assign(text), first_time(1);
-  if (name == "signature") return first_time(2) && hex_to(text, record.signature);
-  if (name == "kernel_family") return sample.kernel_family.assign(text), first_time(6);
-  if (name == "note") return sample.note.assign(text), first_time(7);
-  if (name == "record") return text == "sample" && first_time(18);
+  if (name == "environment") return record.environment_id.assign(text), first_time(kEnvironment);
+  if (name == "signature") return first_time(kSignature) && hex_to(text, record.signature);
+  if (name == "kernel_family") return sample.kernel_family.assign(text), first_time(kFamily);
+  if (name == "note") return sample.note.assign(text), first_time(kNote);
+  if (name == "record") return text == "sample" && first_time(kRecord);
   if (name == "regime") {
     const auto regime = regime_named(text);
     if (regime) sample.regime = *regime;
-    return regime && first_time(3);
+    return regime && first_time(kRegime);
   }
   if (name != "status") return false;
   const auto status = status_named(text);
   if (status) sample.status = *status;
-  return status && first_time(19);
-}
-
-bool parse_fast(std::string_view line, SampleRecord& record) {
-  constexpr unsigned kNeeded = 0xf | 1u << 17;
-  Cursor cursor(line);
-  unsigned seen = 0;
-  if (!cursor.take('{')) return false;
-  for (;;) {
-    std::string_view name;
-    if (!cursor.text(name) || !cursor.take(':') || !take_member(cursor, name, record, seen)) return false;
-    if (cursor.take('}')) break;
-    if (!cursor.take(',')) return false;
-  }
-  return cursor.at_end() && (seen & kNeeded) == kNeeded;
+  return status && first_time(kStatus);
 }
 
 void clear(SampleRecord& record) {
@@ -365,6 +368,19 @@ void clear(SampleRecord& record) {
 
 }  // namespace
 
+bool parse_canonical_sample(std::string_view line, SampleRecord& record) {
+  Cursor cursor(line);
+  unsigned seen = 0;
+  if (!cursor.take('{')) return false;
+  for (;;) {
+    std::string_view name;
+    if (!cursor.text(name) || !cursor.take(':') || !take_member(cursor, name, record, seen)) return false;
+    if (cursor.take('}')) break;
+    if (!cursor.take(',')) return false;
+  }
+  return cursor.at_end() && (seen & kNeeded) == kNeeded;
+}
+
 void append_portable_line(std::string& out, const Record& record) { std::visit(AppendLine{out}, record); }
 
 std::string portable_line(const Record& record) {
@@ -378,7 +394,7 @@ void parse_portable_line(std::string_view line, Record& record) {
     auto* sample = std::get_if<SampleRecord>(&record);
     if (sample == nullptr) sample = &record.emplace<SampleRecord>();
     clear(*sample);
-    if (parse_fast(line, *sample)) return;
+    if (parse_canonical_sample(line, *sample)) return;
   }
   try {
     record = parse_object(json::parse(oracle::canonical_form(line, "line")));
