@@ -66,6 +66,7 @@ bool is_bad(const TraceReport& report, bool allow_low_coverage, const Terminal& 
   tell(report.unlabelled, "dimensions have no label");
   tell(report.contradictions, "contradictions between passes");
   tell(report.not_planned, "differences to the model's step plan");
+  tell(report.forgotten, "arguments that operator keys lack");
   const bool is_low = report.coverage && *report.coverage < kLeastCoverage;
   if (is_low) {
     const std::string text = fmt::format("coverage is {:.1f} %, less than {:.0f} %; what is missing is listed above",

@@ -2,6 +2,7 @@
 
 #include "profiling_kernels/cuda.hpp"
 #include "profiling_kernels/profiling_error.hpp"
+#include "profiling_trace/attribute_check.hpp"
 #include "profiling_trace/module_tree.hpp"
 #include "profiling_trace/pass_check.hpp"
 #include "profiling_trace/pass_clock.hpp"
@@ -130,6 +131,8 @@ class Report {
       for (std::string& line : family_findings(*trace, keys))
         if (std::find(report_.families.begin(), report_.families.end(), line) == report_.families.end())
           report_.families.push_back(std::move(line));
+      for (std::string& line : forgotten_attributes(*trace, keys))
+        report_.forgotten.push_back(fmt::format("{} pass: {}", name, std::move(line)));
       report_.coverage = std::min(*report_.coverage, resolution.coverage);
       const double total = resolution.total_seconds;
       const double above = total > 0 ? resolution.above_operator_seconds / total : 0;
@@ -144,7 +147,9 @@ class Report {
       json_["timed"].push_back(std::move(row));
     }
     for (const std::string& line : report_.families) report_.text += "kernels: " + line + "\n";
+    for (const std::string& line : report_.forgotten) report_.text += "attributes: " + line + "\n";
     json_["families"] = report_.families;
+    json_["forgotten_attributes"] = report_.forgotten;
     json_["coverage"] = *report_.coverage;
     json_["above_operator"] = report_.above_operator;
   }

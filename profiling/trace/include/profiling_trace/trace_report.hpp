@@ -31,17 +31,20 @@ struct TraceRequestOptions {
 
 struct TraceReport {
   std::string text;  ///< tree, operations with signatures, check of three passes, coverage where something ran
-  /// trace_json() of the prefill, and `operations`, `passes`, `not_planned`, `coverage`, `above_operator`, and `timed`:
-  /// the same and shares by kind of operation for each of the three passes.
+  /// trace_json() of the prefill, and `operations`, `passes`, `not_planned`, `forgotten_attributes`, `coverage`,
+  /// `above_operator`, and `timed`: the same and shares by kind of operation for each of the three passes.
   std::string json;
   std::vector<std::string> unlabelled;  ///< dimensions without origin
   std::vector<std::string> contradictions;  ///< between passes
   std::vector<std::string> not_planned;  ///< keys that the model's plan has not, or as often; and the other way
   std::vector<std::string> families;  ///< operations that ran kernels of another family than their keys name
+  std::vector<std::string> forgotten;  ///< arguments that keys lack, though other kernels or times follow from them
   std::optional<double> coverage;  ///< where kernels ran: of the pass that is covered least
   double above_operator = 0;  ///< largest share of a pass's time in units larger than an operator
   std::size_t dims = 0;  ///< dimensions of operands and results, labelled or not
-  bool is_proved() const { return unlabelled.empty() && contradictions.empty() && not_planned.empty(); }
+  bool is_proved() const {
+    return unlabelled.empty() && contradictions.empty() && not_planned.empty() && forgotten.empty();
+  }
 };
 
 /// Traces a prefill, a decode and a mixed pass of the model and compares them with each other and with the model's step
