@@ -34,10 +34,11 @@ const Cases kOfGpus = {
      "Tensor",
      "x=[T,I] gate_up=[E,2*D,I] down=[E,I,D] weights=[T,K] ids=[T,K]:int folder=''", 0, "[T,I]"},
     {"dooly::triton_attention(Tensor q, Tensor k, Tensor v, Tensor query_start, Tensor sequence_lengths, Tensor "
-     "block_table, int max_query, float softmax_scale, int window_size_left, int window_size_right, float softcap, str "
+     "block_table, int max_seqlen_q, float softmax_scale, int window_size_left, int window_size_right, float softcap, "
+     "str "
      "folder) -> Tensor",
      "q=[T,N,D] k=[B,S,K,D] v=[B,S,K,D] query_start=[R+1]:int sequence_lengths=[R]:int block_table=[R,B]:int "
-     "max_query=T softmax_scale=0.5 window_size_left=-1 window_size_right=0 softcap=0.0 folder=''",
+     "max_seqlen_q=T softmax_scale=0.5 window_size_left=-1 window_size_right=0 softcap=0.0 folder=''",
      0, "[T,N,D]"},
     {"dooly::flashinfer_attention(Tensor q, Tensor k, Tensor v, Tensor schedule, float softmax_scale, int "
      "window_size_left, int window_size_right, float softcap, str folder) -> Tensor",

@@ -163,7 +163,8 @@ c10::TypedOperatorHandle<AttentionCall> register_operator() {
   auto* const library = new torch::Library(torch::Library::FRAGMENT, "dooly", std::nullopt, __FILE__, __LINE__);
   library->def(
       "triton_attention(Tensor q, Tensor k, Tensor v, Tensor query_start, Tensor sequence_lengths, Tensor block_table, "
-      "int max_query, float softmax_scale, int window_size_left, int window_size_right, float softcap, str folder) -> "
+      "int max_seqlen_q, float softmax_scale, int window_size_left, int window_size_right, float softcap, str folder) "
+      "-> "
       "Tensor");
   library->impl("triton_attention", torch::dispatch(c10::DispatchKey::CUDA, run_loaded));
   return c10::Dispatcher::singleton().findSchemaOrThrow("dooly::triton_attention", "").typed<AttentionCall>();
