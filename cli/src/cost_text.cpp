@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace dooly::cli {
 
 using oracle::StepCost;
@@ -37,7 +39,7 @@ std::string cost_text(std::string_view batch, const StepCost& cost) {
 
 std::string cost_json(const StepCost& cost, std::string_view id) {
   const double total = cost.device.total();
-  const auto share = [&](double seconds) { return total > 0 ? seconds / total : 0; };
+  const auto share = [&](double seconds) { return total > 0 ? std::min(1.0, seconds / total) : 0; };  // sums round
   return fmt::format(
       R"({{{}"device_s":{{"token_ops":{},"attention":{},"collective":{},"other":{}}},)"
       R"("host_s":{{"schedule":{},"launch":{},"launch_lead":{},"sample":{},"update":{},"delivery":{}}},)"

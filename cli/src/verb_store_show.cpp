@@ -168,8 +168,8 @@ Command store_show_command() {
       "there is), or just the beginning; or journal.\n";
   command.arguments = {{"STORE", kStoreHelp, &arguments->store},
                        {"WHAT", "what to show: [KIND] [NAME]", &arguments->words}};
-  command.examples = {"dooly store show h200 operator 9ab34c", "dooly store show h200 plan llama",
-                      "dooly store show h200 journal"};
+  command.examples = {"dooly store show h200-vllm operator 12677671", "dooly store show measured plan meta-llama",
+                      "dooly store show measured journal"};
   command.action = [arguments](Terminal& terminal) {
     const Wanted wanted(arguments->words);
     return wanted.thing() == "journal" ? show_journal(arguments->store, terminal)

@@ -24,7 +24,11 @@ std::filesystem::path data_directory(const std::filesystem::path& from) {
 std::filesystem::path resolve_path(const std::string& text, const std::filesystem::path& base) {
   if (!text.starts_with(kDataPrefix)) return (base / text).lexically_normal();
   const std::filesystem::path data = data_directory(base);
-  if (data.empty()) throw std::string("needs the environment variable DOOLY_DATA (the directory with the test data)");
+  if (data.empty())
+    throw std::string(
+        "is of the public data, and neither DOOLY_DATA names their directory nor has a directory shared/data above "
+        "this "
+        "file (docs/data.md: where they come from)");
   return (data / text.substr(kDataPrefix.size())).lexically_normal();
 }
 

@@ -39,6 +39,15 @@ TEST(WorkCurve, KeepsATileStep) {
   EXPECT_DOUBLE_EQ(curve.at(129).seconds, 20);
 }
 
+TEST(WorkCurve, BetweenPointsOfASweepNoTileBegins) {
+  RowWork work;
+  work.compute_per_row = 1;
+  work.tile = 128;
+  const WorkCurve imported({{513, 10}, {640, 20}}, work), swept({{513, 10, 1}, {640, 20, 2}}, work);
+  EXPECT_DOUBLE_EQ(imported.at(514).seconds, 20);
+  EXPECT_NEAR(swept.at(514).seconds, 10 + 10.0 / 127, 1e-9);
+}
+
 TEST(WorkCurve, AveragesTimesThatFallButNotFromOneKernelToTheNext) {
   const WorkCurve one({{8, 50}, {16, 80}, {17, 20}, {32, 30}}, RowWork{});
   EXPECT_NEAR(one.at(16).seconds, 45, 1e-9);  // the mean of 50, 80, 20 and 30: all are pooled

@@ -9,6 +9,7 @@
 namespace dooly::store {
 namespace {
 
+using test::message_of;
 using test::Scratch;
 using test::text_of;
 
@@ -47,6 +48,18 @@ TEST(PortableSink, TwoAtOnceAreRefused) {
   const PortableWriter writer(scratch / "f");
   EXPECT_THROW(PortableWriter(scratch / "f"), StoreError);
   EXPECT_NO_THROW(PortableSink(scratch / "f"));
+}
+
+TEST(PortableSink, WhatItWouldReplaceAtItsEndIsRefused) {
+  const Scratch scratch;
+  const auto path = scratch / "store.jsonl.zst";
+  {
+    PortableSink sink(path);
+    EXPECT_EQ(message_of<StoreError>([&] { PortableWriter writer(path); }),
+              path.string() + ": another process is measuring into this file");
+    sink.finish();
+  }
+  EXPECT_NO_THROW(PortableWriter{path});
 }
 
 TEST(PortableSink, OverADamagedFileLeavesOnlyWhatWasSaved) {

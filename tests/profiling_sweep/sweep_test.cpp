@@ -225,6 +225,15 @@ TEST_F(Sweeps, GoOnWithShortPointsAfterAnInterruption) {
   EXPECT_EQ(other.measured(), all);
 }
 
+TEST_F(Sweeps, LeavePointsOfEarlierRunsAlone) {
+  run({norm(4096)});
+  oracle::Sample slow = archive.measured().at(0).samples.front();
+  slow.median_s *= 50;  // as by a kernel that is slow at this size
+  archive.sample(norm(4096).key, slow);
+  run({norm(4096)});
+  EXPECT_EQ(archive.measured().at(0).samples.front().median_s, slow.median_s);
+}
+
 class Watcher final : public SweepObserver {
  public:
   void progress(const SweepProgress& progress) override { all.push_back(progress); }

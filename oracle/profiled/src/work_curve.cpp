@@ -88,7 +88,9 @@ Answer WorkCurve::at(double x) const {
     return {seconds, Origin::kMeasured, raised};
   }
   if (above != points_.begin() && above != points_.end()) {
-    const double rows = std::min(work_.tiled(x), above->x);
+    // Of what a sweep measured, steps were looked for: a row behind an edge is a point where one was found.
+    const bool is_swept = above->kernels != 0 && std::prev(above)->kernels != 0;
+    const double rows = is_swept ? x : std::min(work_.tiled(x), above->x);
     return {between(static_cast<std::size_t>(above - points_.begin()), rows), worse(best_, Origin::kInterpolated),
             fold_error_};
   }

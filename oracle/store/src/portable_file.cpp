@@ -127,7 +127,11 @@ class PortableWriter::Impl {
   std::string line_, pending_;
 };
 
-PortableWriter::PortableWriter(const std::filesystem::path& path) : impl_(std::make_unique<Impl>(path)) {}
+PortableWriter::PortableWriter(const std::filesystem::path& path, bool of_sweep) {
+  if (const std::filesystem::path partial = path.string() + ".partial"; !of_sweep && is_written(partial))
+    throw StoreError(path.string() + ": another process is measuring into this file");
+  impl_ = std::make_unique<Impl>(path);
+}
 PortableWriter::~PortableWriter() = default;
 void PortableWriter::write(const Record& record) { impl_->write(record); }
 const std::filesystem::path& PortableWriter::temporary() const { return impl_->temporary(); }

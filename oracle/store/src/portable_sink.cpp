@@ -72,7 +72,7 @@ class PortableSink::Impl {
   }
 
   std::uint64_t finish() {
-    PortableWriter writer(path_);
+    PortableWriter writer(path_, true);
     const auto stream = records_.stream(path_.string());
     for (Record record; stream->next(record);) writer.write(record);
     const std::uint64_t written = writer.finish();

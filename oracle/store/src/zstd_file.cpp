@@ -50,6 +50,11 @@ File open_alone(const std::filesystem::path& path) {
   return file;
 }
 
+bool is_written(const std::filesystem::path& path) {
+  const File file(std::fopen(path.c_str(), "re"));
+  return file && ::flock(::fileno(file.get()), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
 ZstdOutput::ZstdOutput(const std::filesystem::path& path)
     : file_(open_whole(path)),
       context_(ZSTD_createCCtx()),

@@ -20,6 +20,8 @@ using File = std::unique_ptr<std::FILE, CloseFile>;
 
 /// Opens a file for appending that no other process may open so meanwhile; it is made if absent. Throws StoreError.
 File open_alone(const std::filesystem::path& path);
+/// Another holds the file open by open_alone().
+bool is_written(const std::filesystem::path& path);
 
 /// Compresses into a file that gets its name at commit(). Throws StoreError, and StoreWriteFailed of a disk that is
 /// full.

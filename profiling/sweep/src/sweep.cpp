@@ -85,6 +85,7 @@ struct Sweep::Task {
   oracle::Environment environment;
   std::string group;
   std::vector<oracle::Sample> samples;
+  std::size_t samples_before = 0;  // of earlier runs
   std::unique_ptr<Refiner> refiner;  // null: not begun
   bool is_finished = false;
   std::vector<Probe> repeated;  // in this run
@@ -135,6 +136,7 @@ void Sweep::prepare(const std::vector<Operation>& operations) {
     task->group = group_of(operation.key);
     task->report.operation = operation;
     if (const auto found = there.find(operation.signature); found != there.end()) task->samples = found->second;
+    task->samples_before = task->samples.size();
     task->report.points_before =
         static_cast<std::size_t>(std::count_if(task->samples.begin(), task->samples.end(), is_usable));
     if (!measurer_.supports(operation.key, task->report.unsupported)) {
@@ -225,9 +227,11 @@ void Sweep::measure(Task& task, const Probe& probe) {
   task.samples.push_back(std::move(sample));
 }
 
-/// What takes longer than something larger was disturbed: it is measured once more, and the faster time stays.
+/// What takes longer than something larger was disturbed: it is measured once more, and the faster time stays. Points
+/// of earlier runs had their turn: kernels that are slower at a smaller size would lose a little with every run.
 bool Sweep::repeat_disturbed(Task& task) {
-  for (oracle::Sample& sample : task.samples) {
+  for (std::size_t i = task.samples_before; i < task.samples.size(); ++i) {
+    oracle::Sample& sample = task.samples[i];
     if (!is_usable(sample) || is_short(sample)) continue;  // short ones differ by process
     const double most = sample.median_s / (1 + kDisturbed * settings_.refine.target);
     const bool is_disturbed = std::any_of(task.samples.begin(), task.samples.end(), [&](const oracle::Sample& other) {

@@ -17,8 +17,9 @@ namespace dooly::store {
 /// Writes a file under a temporary name and puts it in its place in finish().
 class PortableWriter {
  public:
-  /// Throws StoreError if the file cannot be written.
-  explicit PortableWriter(const std::filesystem::path& path);
+  /// Throws StoreError if the file cannot be written, or a sweep is appending to FILE.partial: its end would put what
+  /// it knows in the place of what is written here. `of_sweep`: it is the sweep that writes.
+  explicit PortableWriter(const std::filesystem::path& path, bool of_sweep = false);
   ~PortableWriter();
   /// Records in order; throws StoreError for one that is out of order or holds what no store takes.
   void write(const Record& record);
