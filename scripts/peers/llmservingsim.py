@@ -9,6 +9,7 @@ no host. Nothing is installed.
 import bisect
 import csv
 import json
+import re
 
 from peers.common import PeerError, output_of
 
@@ -16,6 +17,10 @@ STEPS = [("decodes", 1, 1024), ("decodes", 16, 1024), ("decodes", 64, 1024), ("d
          ("prompt", 512, 0), ("prompt", 1024, 0), ("prompt", 3000, 1000), ("prompt", 4096, 0), ("mixed", 1000, 500)]
 MIXED_DECODES, MIXED_CONTEXT = 20, 2000  # beside the chunk of a mixed step
 PER_SEQUENCE = ("lm_head", "sampler")
+# Entries of a plan -> the layers of an export that hold their times; all other dense matrices have to be there by their own names.
+LAYERS = {"qkv_proj": "qkv_proj", "qk_norm": "qk_norm", "rope": "rotary_emb", "o_proj": "o_proj", "gate_up_proj": "gate_up_proj",
+          "act_and_mul": "act_fn", "act": "act_fn", "down_proj": "down_proj"}
+OF_EXPERTS = {"router": "gate", "topk_softmax": "topk_softmax"}  # part of the experts' times
 ONCE, TWICE = ("embedding", "final_layernorm"), ("layernorm",)
 
 
@@ -62,10 +67,20 @@ class Attention:
         return first if first_chunk == last_chunk else first + share * (beside(last_chunk) - first)
 
 
+def needed(entries):
+    names = {}
+    for entry in entries:
+        name = entry["name"]
+        if name in LAYERS or (entry["key"]["kind"] == "linear" and name not in OF_EXPERTS):
+            names[LAYERS.get(name, name)] = True
+    return [name for name in names if name not in PER_SEQUENCE]
+
+
 class Profile:
     """One tpN of an export."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, entries, unmeasured):
+        """`entries`: of the plan whose times are looked up. `unmeasured`: layers that the export said it has not."""
         def rows(name):
             path = folder / name
             if not path.exists():
@@ -80,9 +95,15 @@ class Profile:
         for row in rows("moe.csv"):
             self.experts.setdefault(int(row["activated_experts"]), {})[int(row["tokens"])] = float(row["time_us"])
         self.attention = Attention(rows("attention.csv"))
-        missing = [name for name in (*ONCE, *TWICE, *PER_SEQUENCE) if name not in self.layers]
-        if missing or not self.attention.slices:
-            raise PeerError(f"the export has no {', '.join(missing) or 'attention'}")
+        missing = [name for name in (*ONCE, *TWICE, *needed(entries), *PER_SEQUENCE) if name not in self.layers]
+        if not self.attention.slices:
+            missing.append("attention")
+        if any(entry["key"]["kind"] == "moe_experts" for entry in entries):
+            missing += [layer for layer in OF_EXPERTS.values() if layer in unmeasured]
+            if not self.experts:
+                missing.append("moe")
+        if missing:
+            raise PeerError(f"the export has no {', '.join(missing)}")
 
     def milliseconds(self, layers, choice, chunk, prefix, decodes, context):
         tokens, sequences = chunk + decodes, decodes + (1 if chunk else 0)
@@ -110,14 +131,20 @@ def batch_of(step):
     return (first, second, MIXED_DECODES, MIXED_CONTEXT), f"1x{first}@{second} + {MIXED_DECODES}x1@{MIXED_CONTEXT}"
 
 
-def own(dooly, plan, store, text):
-    found = output_of([dooly, "predict", "--plan", plan, "--store", store, "--batch", text, "--format", "json"], "dooly predict")
+def of_gpu(arguments):
+    return ["--gpu", arguments.gpu] if arguments.gpu else []
+
+
+def own(arguments, plan, text):
+    found = output_of([arguments.dooly, "predict", "--plan", plan, "--store", arguments.store, *of_gpu(arguments), "--batch", text,
+                       "--format", "json"], "dooly predict")
     device = json.loads(found)["device_s"]
     return 1e3 * sum(value for name, value in device.items() if name != "other")  # of gaps and of the clock
 
 
 def add_arguments(parser):
     parser.add_argument("--model", default="meta-llama/Llama-3.1-8B", help="default: %(default)s")
+    parser.add_argument("--gpu", help="of the store; default: its only one")
 
 
 def run(arguments, folders):
@@ -127,12 +154,13 @@ def run(arguments, folders):
     layers = sum(entry["count"] for entry in entries if entry["binding"] == "attention")
     experts = [entry["key"]["dims"] for entry in entries if entry["key"]["kind"] == "moe_experts"]
     choice = {"experts": experts[0][2], "top_k": experts[0][3]} if experts else None
-    output_of([arguments.dooly, "store", "export", arguments.store, out, "--format", "llmservingsim", "--model",
-               arguments.model], "dooly store export")
-    profile = Profile(next(out.rglob("tp1")))
+    only = ["--environment", arguments.gpu] if arguments.gpu else []
+    report = output_of([arguments.dooly, "store", "export", arguments.store, out, "--format", "llmservingsim", "--model",
+                        arguments.model, *of_gpu(arguments), *only], "dooly store export")
+    profile = Profile(next(out.rglob("tp1")), entries, re.findall(r"(\w+) \(tp1\)", report))
     print("| step | LLMServingSim's lookups, our store, ms | dooly predict, our store, ms | lookups ÷ dooly |\n|---|--:|--:|--:|")
     for step in STEPS:
         batch, text = batch_of(step)
         theirs = profile.milliseconds(layers, choice, *batch)
-        ours = own(arguments.dooly, plan, arguments.store, text)
+        ours = own(arguments, plan, text)
         print(f"| {text} | {theirs:.3f} | {ours:.3f} | {theirs / ours:.3f} |")
