@@ -51,6 +51,17 @@ std::string findings_text(const SweepReport& report) {
   return text.empty() ? text : "Kernels that are not of the family that their key names:\n" + text;
 }
 
+/// Curves bend, by a factor of two they do not.
+std::string unsteady_text(const SweepReport& report) {
+  const auto count = std::count_if(report.operations.begin(), report.operations.end(),
+                                   [](const OperationReport& each) { return each.fold_error > 1; });
+  if (count == 0) return "";
+  return fmt::format(
+      "{} signatures miss points left out by more than 100 %: no curve does that. Something else ran on this device; "
+      "measure again while it is idle, into another store.\n",
+      count);
+}
+
 std::string kept_text(SweepReport::End end) {
   switch (end) {
     case SweepReport::End::kDone: return "";
@@ -132,7 +143,7 @@ std::string sweep_text(const SweepReport& report, const SweepLimits& limits, boo
       "of context.\n",
       report.points, report.spent_s, report.failed, limits.max_batched_tokens, limits.max_sequences,
       limits.max_context);
-  if (!is_dense) text += kLeftOut + saved_text(report);
+  if (!is_dense) text += kLeftOut + saved_text(report) + unsteady_text(report);
   text += findings_text(report);
   return text + kept_text(report.end);
 }
