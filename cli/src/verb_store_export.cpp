@@ -45,6 +45,7 @@ struct ExportArguments {
     made.engine = engine.value_or("");
     made.block_size = positive_number(block_size, "--block-size").value_or(made.block_size);
     made.suspects = suspects;
+    made.replace = force;
     if (!tensor_parallel.empty()) made.tensor_parallel.clear();
     for (const std::string& degrees : tensor_parallel) add_degrees(degrees, made.tensor_parallel);
     return made;
@@ -105,7 +106,7 @@ ExitCode export_foreign(const ExportArguments& arguments, Terminal& terminal) {
   if (std::filesystem::exists(out) && !std::filesystem::is_directory(out))
     throw UsageError(out + ": is a file; another simulator's profile is a folder");
   if (is_taken(out) && !arguments.force)
-    throw UsageError(out + ": holds files already; --force replaces those of the same name");
+    throw UsageError(out + ": holds files already; --force replaces those of the same model");
   Origins origins;
   std::size_t across_nodes = 0;
   const store::EnvironmentChoice choice = [&](const std::string& id,
@@ -169,7 +170,8 @@ Command store_export_command() {
       {"--engine", "NAME=VERSION", "other formats: for the record; default: the store's only one", &a.engine},
       {"--block-size", "N", "other formats: of the KV cache", &a.block_size},
       {"--suspects", "", "other formats: also samples that are marked suspect", &a.suspects},
-      {"--force", "", "replace files that are there already", &a.force}};
+      {"--force", "",
+       "replace files that are there already; other formats: and remove the model's that this export lacks", &a.force}};
   command.examples = {"dooly store export h200 h200.jsonl.zst",
                       "dooly store export h200 profiles --format vidur --model meta-llama/Llama-3.1-8B --gpu h200"};
   command.action = [arguments](Terminal& terminal) {

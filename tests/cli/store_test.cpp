@@ -219,6 +219,15 @@ TEST_F(StoreVerb, AnExportIsOfTensorParallelDegreesWithCommas) {
   EXPECT_EQ(listed.code, 0) << listed.err;
   EXPECT_EQ(listed.out, repeated.out);
   EXPECT_NE(listed.out.find("tp2/dense.csv"), std::string::npos) << listed.out;
+  std::vector<std::string> again{"export",        first,     scratch_.name("listed"),  "--format",
+                                 "llmservingsim", "--model", "meta-llama/Llama-3.1-8B"};
+  EXPECT_EQ(verb(again).code, 2);
+  again.emplace_back("--force");
+  const ProcessResult smaller = verb(again);
+  EXPECT_EQ(smaller.code, 0) << smaller.err;
+  EXPECT_NE(smaller.out.find("Removed, since they are of an earlier export and not of this one:\n"), std::string::npos)
+      << smaller.out;
+  EXPECT_EQ(std::distance(std::filesystem::recursive_directory_iterator(scratch_ / "listed"), {}), 7) << smaller.out;
   EXPECT_EQ(exported("twice", {"2,1", "2"}).err, "--tp: 2 comes twice\n");
   EXPECT_EQ(exported("gap", {"1,"}).err, "--tp: must be a positive number, got ''\n");
 }

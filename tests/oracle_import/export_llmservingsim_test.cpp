@@ -71,6 +71,42 @@ TEST(ExportLLMServingSim, HasTheSamplerOfOneGpuInEveryFolder) {
               "layer,sequences,time_us,count,mean_us,std_us,min_us,p10_us,p90_us\nsampler,4,30,5,30,0,30,0,0\n");
 }
 
+TEST(ExportLLMServingSim, WithReplaceRemovesWhatItDoesNotWrite) {
+  const ProfileFolder folder;
+  const std::string at = "H200/meta-llama/Llama-3.1-8B/bf16/";
+  for (const char* file : {"tp1/skew.csv", "tp1/attention_off_grid.csv", "tp2/dense.csv", "tp4/moe.csv", "tp4/own.csv"})
+    folder.write(at + file, "old\n");
+  folder.write("H200/meta-llama/Llama-3.1-8B/fp16/tp2/dense.csv", "another variant\n");
+  MemorySamples samples;
+  samples.environment({});
+  samples.sample(oracle::sample_key("bfloat16", 128256), sample_at({4}, 30e-6));
+  const ExportReport report =
+      export_profile("llmservingsim", samples, {.model = kSizedModel, .gpu = "H200", .replace = true}, folder.path());
+  EXPECT_EQ(report.removed, (std::vector<std::string>{at + "tp1/attention_off_grid.csv", at + "tp1/skew.csv",
+                                                      at + "tp2/dense.csv", at + "tp4/moe.csv"}));
+  EXPECT_NE(report.text().find("Removed, since they are of an earlier export and not of this one:\n  " + at),
+            std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / at / "tp2"));
+  EXPECT_TRUE(std::filesystem::exists(folder.path() / at / "tp4/own.csv"));
+  EXPECT_TRUE(std::filesystem::exists(folder.path() / at / "tp1/per_sequence.csv"));
+  EXPECT_TRUE(std::filesystem::exists(folder.path() / "H200/meta-llama/Llama-3.1-8B/fp16/tp2/dense.csv"));
+}
+
+TEST(ExportLLMServingSim, NamesTheVariantAfterTheType) {
+  for (const auto& [dtype, variant] : {std::pair{"bfloat16", "bf16"}, {"float16", "fp16"}, {"float32", "fp32"}}) {
+    MemorySamples samples;
+    samples.environment({});
+    samples.sample(oracle::sample_key(dtype, 128256), sample_at({4}, 30e-6));
+    const ProfileFolder folder;
+    export_profile("llmservingsim", samples, {.model = kSizedModel, .gpu = "H200"}, folder.path());
+    EXPECT_TRUE(std::filesystem::exists(folder.path() / "H200/meta-llama/Llama-3.1-8B" / variant / "meta.yaml"))
+        << variant;
+    MemorySamples again;
+    import_profile("llmservingsim", folder.path(), {}, again);
+    EXPECT_EQ(again.samples(signature_of(oracle::sample_key(dtype, 128256))).size(), 1u) << dtype;
+  }
+}
+
 constexpr const char* kExpertsModel = "Qwen/Qwen3-30B-A3B";
 
 oracle::OperatorKey experts_key() {

@@ -1,5 +1,6 @@
 #include "environments.hpp"
 #include "llmservingsim_writer.hpp"
+#include "numbers.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -50,11 +51,38 @@ void write_layers(const ExportContext& context, const std::filesystem::path& pat
   context.write(path, text);
 }
 
+std::string variant_name(const std::string& dtype) {
+  if (dtype == "bfloat16") return "bf16";
+  if (dtype == "float16") return "fp16";
+  return dtype == "float32" ? "fp32" : dtype;
+}
+
+/// Of degrees that are exported no longer too; folders that are empty then go as well.
+void remove_stale(const ExportContext& context, const std::filesystem::path& folder) {
+  if (!context.options.replace || context.report.rows == 0) return;
+  std::vector<std::string> below;
+  for (const auto& entry : std::filesystem::directory_iterator(context.directory / folder)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("tp") && whole_number(std::string_view(name).substr(2)) && !entry.is_symlink() &&
+        entry.is_directory())
+      below.push_back(name);
+  }
+  std::sort(below.begin(), below.end());
+  for (const std::string& tp : below) {
+    std::vector<std::string> names;
+    for (const char* table : {"dense", "per_sequence", "attention", "attention_off_grid", "moe", "skew", "skew_fit"})
+      names.push_back(fmt::format("{}/{}.csv", tp, table));
+    context.remove_stale(folder, names);
+    std::error_code not_empty;
+    std::filesystem::remove(context.directory / folder / tp, not_empty);
+  }
+}
+
 }  // namespace
 
 void export_llmservingsim(const ExportContext& context) {
   const ExportOptions& options = context.options;
-  const std::string variant = context.run(options.tensor_parallel.front()).dtype == "float16" ? "fp16" : "bf16";
+  const std::string variant = variant_name(context.run(options.tensor_parallel.front()).dtype);
   const std::filesystem::path folder = std::filesystem::path(options.gpu) / context.model.name / variant;
   const oracle::Gpu* gpu = known_gpu(gpu_name(options.gpu));
   std::string fits, family, dtype;
@@ -93,6 +121,7 @@ void export_llmservingsim(const ExportContext& context) {
       options.block_size, family, dtype, usual);
   if (!fits.empty()) meta += skew_fit_head() + fits;
   context.write(folder / "meta.yaml", meta, false);
+  remove_stale(context, folder);
 }
 
 }  // namespace dooly::import_

@@ -35,6 +35,8 @@ std::span<const ExportFormat> export_formats() { return kFormats; }
 std::string ExportReport::text() const {
   std::string out = fmt::format("{} rows in {} files\n", rows, files.size());
   for (const std::string& file : files) out.append("  ").append(file).append("\n");
+  if (!removed.empty()) out += "Removed, since they are of an earlier export and not of this one:\n";
+  for (const std::string& file : removed) out.append("  ").append(file).append("\n");
   if (!missing.empty()) out += fmt::format("Nobody measured: {}\n", fmt::join(missing, ", "));
   for (const auto& [reason, count] : left_out) out += fmt::format("Left out: {} samples: {}\n", count, reason);
   for (const std::string& note : notes) out.append(note).append("\n");
@@ -72,14 +74,14 @@ ModelRun ExportContext::run(std::uint32_t tp) const {
   if (run.dtype.empty()) {
     std::size_t best = 0;
     run.dtype = own;
-    for (const std::string& dtype : {own, std::string("bfloat16"), std::string("float16")})
+    for (const std::string& dtype : {own, std::string("bfloat16"), std::string("float16"), std::string("float32")})
       if (const std::size_t known = known_operators(*this, run, dtype); known > best) best = known, run.dtype = dtype;
   }
   run.kv_dtype = options.kv_dtype.empty() ? run.dtype : options.kv_dtype;
   run.attention_family = options.backend;
   if (!options.backend.empty()) return run;
   run.attention_family = "fa3";
-  for (const char* family : {"fa3", "fa2", "flashinfer", "triton", "fa4"}) {
+  for (const char* family : {"fa3", "fa2", "flashinfer", "triton", "fa4", "torch"}) {
     ModelRun tried = run;
     tried.attention_family = family;
     const auto layers = model_layers(tried);
@@ -97,6 +99,21 @@ void ExportContext::write(const std::filesystem::path& relative, const std::stri
   files::write_whole_file(path, text);
   report.files.push_back(relative.string());
   if (rows) report.rows += static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n')) - 1;
+}
+
+void ExportContext::remove_stale(const std::filesystem::path& folder, const std::vector<std::string>& names) const {
+  const bool has_written = std::any_of(report.files.begin(), report.files.end(), [&](const std::string& file) {
+    return file.starts_with((folder / "").string());
+  });
+  if (!options.replace || !has_written) return;
+  for (const std::string& name : names) {
+    const std::string file = (folder / name).string();
+    if (std::find(report.files.begin(), report.files.end(), file) != report.files.end()) continue;
+    std::error_code error;
+    if (std::filesystem::remove(directory / file, error)) report.removed.push_back(file);
+    if (error)
+      throw ImportError(fmt::format("{}: cannot be removed: {}", (directory / file).string(), error.message()));
+  }
 }
 
 void ExportContext::missing(const std::string& what) const {

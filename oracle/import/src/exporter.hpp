@@ -26,6 +26,9 @@ struct ExportContext {
   ModelRun run(std::uint32_t tp) const;
   /// Writes a file and counts its rows (lines less the header).
   void write(const std::filesystem::path& relative, const std::string& text, bool rows = true) const;
+  /// Where what is there is to be replaced, and this export has written below `folder`: removes those of its files of
+  /// these names that it has not written.
+  void remove_stale(const std::filesystem::path& folder, const std::vector<std::string>& names) const;
   void missing(const std::string& what) const;
   void note(const std::string& text) const;  ///< once
 
