@@ -1,6 +1,8 @@
 #include "exported.hpp"
 
+#include "oracle/model_table.hpp"
 #include "oracle/operator_keys.hpp"
+#include "oracle/step_plan.hpp"
 #include "test_support/test_data.hpp"
 
 #include <gtest/gtest.h>
@@ -8,6 +10,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <initializer_list>
+#include <set>
 #include <utility>
 
 namespace dooly::import_ {
@@ -125,11 +128,75 @@ TEST(ExportVidur, PredictionsAreNotReadBackAsMeasured) {
   export_profile("vidur", samples, {.model = kSizedModel, .gpu = "H200"}, folder.path());
   MemorySamples again;
   import_profile("vidur", folder.path(), {}, again);
-  // The plain norm of the table is what the fused one was measured to take.
-  EXPECT_EQ(again.count, samples.count - 2);
+  EXPECT_EQ(again.count, samples.count - 2);  // no norms without an addition: the fused ones stand for them
   const oracle::Signature rope = signature_of(oracle::rope_key("bfloat16", 32, 8, 128));
   ASSERT_EQ(again.samples(rope).size(), 3u);
   for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(again.samples(rope)[i].median_s, samples.samples(rope)[i].median_s);
+}
+
+TEST(ExportVidur, FusedNormsAreReadBackAsFused) {
+  const MemorySamples samples = sized_differently();
+  const ProfileFolder folder;
+  const ExportReport report = export_profile("vidur", samples, {.model = kSizedModel, .gpu = "H200"}, folder.path());
+  const std::string csv = read_text(folder.path() / (std::string(kSizedFolder) + "mlp.csv"));
+  const std::string both = "input_layernorm post_attention_layernorm";
+  EXPECT_EQ(column(csv, "fused_operators"), (std::vector<std::string>{both, "", "", both, ""}));
+  EXPECT_EQ(report.left_out.at("norms without an addition, for which the fused ones stand"), 2u);
+  MemorySamples again;
+  import_profile("vidur", folder.path(), {.dtype = "bfloat16"}, again);
+  EXPECT_TRUE(again.samples(signature_of(oracle::rms_norm_key("bfloat16", 4096, false))).empty());
+  const auto read = again.samples(signature_of(oracle::rms_norm_key("bfloat16", 4096, true)));
+  ASSERT_EQ(read.size(), 2u);
+  EXPECT_EQ(read[0].median_s, 2.25e-6);
+  EXPECT_EQ(read[1].median_s, 2.75e-6);
+}
+
+/// What a model's step runs with LibTorch's own kernels, each operator of tokens at one and 64 rows.
+MemorySamples kernels_of_torch(const std::string& dtype) {
+  MemorySamples samples;
+  samples.environment({});
+  const auto plan =
+      oracle::make_plan(oracle::resolve_model(kSizedModel), {.backend = "torch", .dtype = dtype, .kv_dtype = dtype});
+  std::set<oracle::Signature> seen;
+  for (const oracle::PlanEntry& entry : plan.entries) {
+    if (!seen.insert(entry.signature).second) continue;
+    if (entry.key.kind == "attention")
+      samples.sample(entry.key, sample_at({0, 0, 0, 64, 1023}, 90e-6));
+    else
+      for (const std::uint64_t rows : {1u, 64u})
+        samples.sample(entry.key, sample_at({rows}, static_cast<double>(1000 + rows) * 1e-6));
+  }
+  return samples;
+}
+
+TEST(ExportVidur, KernelsOfTorchAreFoundAndReadBack) {
+  for (const std::string dtype : {"bfloat16", "float32"})
+    for (const std::string backend : {"torch", ""}) {
+      const MemorySamples samples = kernels_of_torch(dtype);
+      const ProfileFolder folder;
+      const ExportReport report = export_profile(
+          "vidur", samples, {.model = kSizedModel, .gpu = "H200", .dtype = dtype, .backend = backend}, folder.path());
+      EXPECT_EQ(report.missing, std::vector<std::string>{"add (tp1)"}) << report.text();
+      MemorySamples again;
+      import_profile("vidur", folder.path(), {}, again);
+      EXPECT_GT(again.count, 15u);
+      for (const auto& [signature, known] : again.by_signature)
+        EXPECT_TRUE(samples.by_signature.contains(signature)) << test::operation(known.first);
+    }
+}
+
+TEST(ExportVidur, WithReplaceRemovesTheTableThatItDoesNotWrite) {
+  const MemorySamples samples = sized_differently();
+  const ProfileFolder folder;
+  const auto old = folder.write(std::string(kSizedFolder) + "attention.csv", "old\n");
+  const auto own = folder.write(std::string(kSizedFolder) + "notes.txt", "mine\n");
+  export_profile("vidur", samples, {.model = kSizedModel, .gpu = "H200"}, folder.path());
+  EXPECT_TRUE(std::filesystem::exists(old));
+  const ExportReport report =
+      export_profile("vidur", samples, {.model = kSizedModel, .gpu = "H200", .replace = true}, folder.path());
+  EXPECT_FALSE(std::filesystem::exists(old));
+  EXPECT_TRUE(std::filesystem::exists(own));
+  EXPECT_EQ(report.removed, std::vector<std::string>{std::string(kSizedFolder) + "attention.csv"});
 }
 
 TEST(ExportVidur, LeavesGapsWhereTheGpuIsNotKnown) {
@@ -164,6 +231,7 @@ TEST(ExportVidur, TakesOneTimeAPointAndOnePromptAPrefill) {
   EXPECT_EQ(column(csv, "time_stats.attn_prefill.median"), (std::vector<std::string>{"0.05", ""}));
   EXPECT_EQ(report.left_out,
             (std::map<std::string, std::uint64_t>{{"at the sustained clock; the layout has one time a point", 1},
+                                                  {"norms without an addition, for which the fused ones stand", 2},
                                                   {"prefills of several prompts, which Vidur would take for one", 1}}));
 }
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 namespace dooly::import_ {
 namespace {
 
@@ -38,6 +40,41 @@ TEST(Vidur, OneRowHoldsEveryTokenOperator) {
   EXPECT_EQ(report.findings.at("zero").count, 1u);
   const auto samples = out.samples(signature_of(out.sets().front().key));
   ASSERT_FALSE(samples.empty());
+}
+
+/// Why a table with this cell in its column of names is refused.
+std::string refused(const std::string& format, const std::string& file, const std::string& text) {
+  const ProfileFolder folder;
+  folder.write(file, text);
+  MemorySamples out;
+  try {
+    import_profile(format, folder.path(), {}, out);
+  } catch (const ImportError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+TEST(NamedOperators, NoTableMayMisspellThem) {
+  const std::string mlp = "compute/a100/meta-llama--Llama-2-7b-hf/mlp.csv";
+  const std::string shape =
+      "n_head,n_kv_head,n_embd,n_expanded_embd,vocab_size,use_gated_mlp,num_tokens,num_tensor_parallel_workers,";
+  const std::string row = "0.003,0.004,0.003,0.003,0,32,32,4096,11008,32768,True,1,1,";
+  for (const auto& [column, cell, name] :
+       {std::tuple{"predicted_operators", "add embb", "embb"}, {"fused_operators", "emb", "emb"}}) {
+    const std::string why =
+        refused("vidur", mlp, stats("emb") + shape + column + "\n" + row + "\n" + row + cell + "\n");
+    EXPECT_NE(why.find("mlp.csv:3: column " + std::string(column) + ": no operator is called '" + name + "'; known: "),
+              std::string::npos)
+        << why;
+  }
+  const std::string at = "H200/meta-llama/Llama-3.1-8B/bf16/tp1/";
+  const std::string attention = "prefill_chunk,kv_prefill,n_decode,kv_decode,time_us,predicted_operators\n";
+  EXPECT_NE(refused("llmservingsim", at + "attention.csv", attention + "0,0,2,320,20,attenton\n")
+                .find("attention.csv:2: column predicted_operators: no operator of this table is called 'attenton'; "
+                      "known: attention"),
+            std::string::npos);
+  EXPECT_EQ(refused("llmservingsim", at + "attention.csv", attention + "0,0,2,320,20,\n0,0,2,640,30,attention\n"), "");
 }
 
 /// A row of one token of all operators, 10 us each, of a model whose shape is `shape`.

@@ -13,14 +13,6 @@ namespace {
 
 using oracle::Sample;
 
-std::string backend_name(const std::string& family, const std::string& gpu) {
-  if (family == "flashinfer") return "AttentionBackend.FLASHINFER";
-  if (family_word("FLASH_ATTENTION", gpu_name(gpu)) == family) return "AttentionBackend.FLASH_ATTENTION";
-  std::string word = family;
-  for (char& c : word) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  return "AttentionBackend." + word;
-}
-
 void write_attention(const ExportContext& context, const std::filesystem::path& folder, const std::string& dtype) {
   std::string text;
   for (const char* name : {"attn_kv_cache_save", "attn_prefill", "attn_decode"}) text += stats_header(name);
@@ -36,8 +28,9 @@ void write_attention(const ExportContext& context, const std::filesystem::path& 
     const oracle::OperatorKey& key = attention->second;
     const auto samples = context.samples(key);
     if (samples.empty()) context.missing(fmt::format("attention (tp{})", tp));
-    const ByRows writes = by_rows(
-        context.samples(oracle::kv_write_key(run.dtype, run.kv_dtype, key.dims[1], key.dims[2], run.block_size)));
+    const ByRows writes = by_rows(context.samples(
+        beside_attention(oracle::kv_write_key(run.dtype, run.kv_dtype, key.dims[1], key.dims[2], run.block_size),
+                         run.attention_family)));
     const VidurShape shape = shape_of(context.model, tp);
     for (const Sample& sample : samples) {
       const auto& p = sample.point;
@@ -88,6 +81,14 @@ void write_network(const ExportContext& context, const std::string& kind) {
 
 }  // namespace
 
+std::string backend_name(const std::string& family, const std::string& gpu) {
+  if (family == "flashinfer") return "AttentionBackend.FLASHINFER";
+  if (family_word("FLASH_ATTENTION", gpu_name(gpu)) == family) return "AttentionBackend.FLASH_ATTENTION";
+  std::string word = family;
+  for (char& c : word) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return "AttentionBackend." + word;
+}
+
 void export_vidur(const ExportContext& context) {
   const std::string dtype = context.run(context.options.tensor_parallel.front()).dtype;
   const std::filesystem::path folder = std::filesystem::path("compute") / context.options.gpu / context.model.name;
@@ -95,6 +96,8 @@ void export_vidur(const ExportContext& context) {
   write_attention(context, folder, dtype);
   write_network(context, "all_reduce");
   write_network(context, "send_recv");
+  // Collectives are no model's: those of an earlier export stay.
+  context.remove_stale(folder, {"mlp.csv", "attention.csv"});
 }
 
 }  // namespace dooly::import_

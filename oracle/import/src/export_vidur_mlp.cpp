@@ -43,10 +43,16 @@ std::uint64_t vocabulary_of(const ExportContext& context, const std::vector<orac
 struct Column {
   std::string name;
   bool is_linear = false;
-  ByRows measured;
-  std::optional<oracle::WorkCurve> curve;  ///< none: nobody measured it, or the GPU is not known
+  bool is_fused = false;  ///< a norm for which the fused add + norm stands
+  ByRows measured{};
+  std::optional<oracle::WorkCurve> curve{};  ///< none: nobody measured it, or the GPU is not known
 
   bool beyond(std::uint64_t rows) const { return rows < measured.begin()->first || rows > measured.rbegin()->first; }
+};
+
+/// Which operators of a row are not what their column says.
+struct Named {
+  std::string predicted, fused;
 };
 
 struct Filled {
@@ -54,28 +60,34 @@ struct Filled {
 };
 
 /// Vidur adds up two norms and one addition a layer. Where additions were not measured on their own, the fused add +
-/// norm stands for norms: it does both.
-std::vector<Sample> norm_samples(const ExportContext& context, const oracle::OperatorKey& key,
-                                 const oracle::OperatorKey& add) {
-  if (key.kind == "rms_norm" && context.source.samples(signature_of(add)).empty()) {
-    std::vector<Sample> fused = context.samples(oracle::rms_norm_key(key.dtypes[0], key.dims[0], true));
-    if (!fused.empty()) {
-      context.note("norms: the fused add + norm stands for both, and for `add`, which was not measured on its own");
-      return fused;
-    }
-  }
-  return context.samples(key);
+/// norm stands for norms: it does both. Empty: it does not.
+std::vector<Sample> fused_samples(const ExportContext& context, const oracle::OperatorKey& key,
+                                  const oracle::OperatorKey& add) {
+  const auto norm = fused_norm(key);
+  if (!norm || !context.source.samples(signature_of(add)).empty()) return {};
+  std::vector<Sample> fused = context.samples(*norm);
+  if (fused.empty()) return fused;
+  context.note(
+      "norms: the fused add + norm stands for both, and for `add`, which was not measured on its own; column "
+      "fused_operators names them");
+  const bool is_first = !context.counted.contains(signature_of(key));
+  if (const auto plain = context.samples(key); is_first && !plain.empty())
+    context.report.left_out["norms without an addition, for which the fused ones stand"] += plain.size();
+  return fused;
 }
 
 std::vector<Column> columns_of(const ExportContext& context, const VidurShape& shape, const std::string& dtype,
-                               const oracle::Gpu* gpu) {
-  const auto keys = vidur_operators(shape, dtype, context.model);
+                               const std::string& family, const oracle::Gpu* gpu) {
+  const auto keys = vidur_operators(shape, dtype, context.model, family);
   std::vector<Column> columns;
   for (const std::string name : kOperators) {
     const oracle::OperatorKey& key = keys.at(name);
-    const auto samples =
-        name.ends_with("layernorm") ? norm_samples(context, key, keys.at("add")) : context.samples(key);
-    Column& column = columns.emplace_back(Column{name, key.kind == "linear", by_rows(samples), std::nullopt});
+    std::vector<Sample> samples;
+    if (name.ends_with("layernorm")) samples = fused_samples(context, key, keys.at("add"));
+    const bool is_fused = !samples.empty();
+    if (!is_fused) samples = context.samples(key);
+    Column& column = columns.emplace_back(
+        Column{.name = name, .is_linear = key.kind == "linear", .is_fused = is_fused, .measured = by_rows(samples)});
     if (samples.empty())
       context.missing(fmt::format("{} (tp{})", name, shape.tensor_parallel));
     else if (gpu != nullptr)
@@ -90,18 +102,20 @@ Sample predicted_at(const Column& column, std::uint64_t rows) {
   return sample;
 }
 
-/// The cells of one size; `predicted` gets the names of those that were not measured.
-std::string row_cells(const std::vector<Column>& columns, std::uint64_t rows, std::string& predicted, Filled& filled) {
+/// The cells of one size; `named` gets the names of those that were not measured, and of those measured as another.
+std::string row_cells(const std::vector<Column>& columns, std::uint64_t rows, Named& named, Filled& filled) {
   std::string text;
+  const auto add = [](std::string& names, const std::string& name) { names += (names.empty() ? "" : " ") + name; };
   for (const Column& column : columns) {
     const auto found = column.measured.find(rows);
     if (!column.measured.empty()) ++filled.all;
     if (found != column.measured.end()) {
       text += stats_cells(&found->second);
+      if (column.is_fused) add(named.fused, column.name);
     } else if (column.curve) {
       const Sample sample = predicted_at(column, rows);
       text += stats_cells(&sample);
-      predicted += (predicted.empty() ? "" : " ") + column.name;
+      add(named.predicted, column.name);
       ++filled.cells;
       if (column.beyond(rows)) ++filled.beyond;
     } else {
@@ -166,11 +180,14 @@ void write_vidur_mlp(const ExportContext& context, const std::filesystem::path& 
   const oracle::Gpu* gpu = known_gpu(gpu_name(context.options.gpu));
   const std::string precision = dtype == "float16" ? "" : "," + dtype;
   Filled filled;
-  std::vector<std::pair<std::string, std::string>> lines;  // and what is predicted in each
+  bool any_fused = false;
+  const std::string family = context.run(context.options.tensor_parallel.front()).attention_family;
+  const bool is_torch = family == "torch";
+  std::vector<std::pair<std::string, Named>> lines;
   for (const std::uint32_t tp : context.options.tensor_parallel) {
     VidurShape shape = shape_of(context.model, tp);
     shape.vocabulary = vocabulary_of(context, sets, dtype, tp);
-    const std::vector<Column> columns = columns_of(context, shape, dtype, gpu);
+    const std::vector<Column> columns = columns_of(context, shape, dtype, family, gpu);
     // Norms and activations alone, which other models share, are no profile of this one.
     if (std::none_of(columns.begin(), columns.end(),
                      [](const Column& c) { return c.is_linear && !c.measured.empty(); }))
@@ -179,11 +196,13 @@ void write_vidur_mlp(const ExportContext& context, const std::filesystem::path& 
     for (const Column& column : columns)
       for (const auto& [rows, sample] : column.measured) sizes.insert(rows);
     for (const std::uint64_t rows : sizes) {
-      std::string predicted;
-      std::string text = row_cells(columns, rows, predicted, filled);
+      Named named;
+      std::string text = row_cells(columns, rows, named, filled);
       text += fmt::format("{},{},{},{},{},{},{},{}{}", shape.heads, shape.kv_heads, shape.hidden, shape.intermediate,
                           shape.vocabulary, shape.gated ? "True" : "False", rows, tp, precision);
-      lines.emplace_back(std::move(text), std::move(predicted));
+      if (is_torch) text += "," + backend_name(family, context.options.gpu);
+      any_fused = any_fused || !named.fused.empty();
+      lines.emplace_back(std::move(text), std::move(named));
     }
   }
   if (lines.empty()) return;
@@ -192,8 +211,15 @@ void write_vidur_mlp(const ExportContext& context, const std::filesystem::path& 
   for (const char* name : kOperators) text += stats_header(name);
   text += "n_head,n_kv_head,n_embd,n_expanded_embd,vocab_size,use_gated_mlp,num_tokens,num_tensor_parallel_workers";
   text += precision.empty() ? "" : ",profiling_precision";
-  text += filled.cells > 0 ? ",predicted_operators\n" : "\n";
-  for (const auto& [cells, predicted] : lines) text += cells + (filled.cells > 0 ? "," + predicted : "") + "\n";
+  if (is_torch) text += ",attention_backend";
+  if (filled.cells > 0) text += ",predicted_operators";
+  text += any_fused ? ",fused_operators\n" : "\n";
+  for (const auto& [cells, named] : lines) {
+    text += cells;
+    if (filled.cells > 0) text += "," + named.predicted;
+    if (any_fused) text += "," + named.fused;
+    text += "\n";
+  }
   context.write(folder / "mlp.csv", text);
 }
 

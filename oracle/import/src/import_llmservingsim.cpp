@@ -132,7 +132,14 @@ class Predictions {
   Predictions(const CsvTable& table, std::string_view operator_name)
       : column_(table.find("predicted_operators")),
         name_(operator_name) {}
-  bool has_row(const CsvTable& table) const { return column_ && table.cell(*column_) == name_; }
+  /// Throws ImportError for another name: the prediction would pass for a measurement.
+  bool has_row(const CsvTable& table) const {
+    if (!column_ || table.cell(*column_).empty()) return false;
+    if (table.cell(*column_) == name_) return true;
+    throw ImportError(
+        fmt::format("{}:{}: column predicted_operators: no operator of this table is called '{}'; known: {}",
+                    table.name(), table.line(), table.cell(*column_), name_));
+  }
 
  private:
   std::optional<std::size_t> column_;

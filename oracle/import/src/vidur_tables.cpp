@@ -6,6 +6,7 @@
 #include "oracle/operator_keys.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -68,10 +69,35 @@ bool read_counts(const CsvTable& table, SampleCollector& collector, const std::v
   return true;
 }
 
-/// Whether `words`, with blanks between them, has this one: `add` is none of `attn_add`.
-bool has_word(std::string_view words, std::string_view word) {
-  return (" " + std::string(words) + " ").find(" " + std::string(word) + " ") != std::string::npos;
-}
+constexpr std::array<std::string_view, 2> kNorms{"input_layernorm", "post_attention_layernorm"};
+
+/// A column of our own exports that names operators of its row, with blanks between them.
+class NamedOperators {
+ public:
+  NamedOperators(const CsvTable& table, const char* column) : name_(column), column_(table.find(column)) {}
+  /// Throws ImportError for a name that is none of `known`: what it was to keep out would come in.
+  template <typename Names>
+  void check(const CsvTable& table, const Names& known) const {
+    if (!column_) return;
+    for (std::string_view rest = table.cell(*column_); !rest.empty();) {
+      const std::string_view word = rest.substr(0, rest.find(' '));
+      if (!word.empty() && std::find(known.begin(), known.end(), word) == known.end())
+        throw ImportError(fmt::format("{}:{}: column {}: no operator is called '{}'; known: {}", table.name(),
+                                      table.line(), name_, word, fmt::join(known, ", ")));
+      rest.remove_prefix(std::min(word.size() + 1, rest.size()));
+    }
+  }
+  bool present() const { return column_.has_value(); }
+  /// `add` is none of `attn_add`.
+  bool has(const CsvTable& table, std::string_view word) const {
+    return column_ &&
+           (" " + std::string(table.cell(*column_)) + " ").find(" " + std::string(word) + " ") != std::string::npos;
+  }
+
+ private:
+  const char* name_;
+  std::optional<std::size_t> column_;
+};
 
 std::uint64_t share(std::uint64_t whole, std::uint64_t parts) { return std::max<std::uint64_t>(1, whole / parts); }
 
@@ -105,7 +131,8 @@ std::optional<Timing> TimeStats::read(const CsvTable& table, SampleCollector& co
 }
 
 std::map<std::string, oracle::OperatorKey> vidur_operators(const VidurShape& shape, const std::string& dtype,
-                                                           const std::optional<oracle::ModelConfig>& config) {
+                                                           const std::optional<oracle::ModelConfig>& config,
+                                                           const std::string& family) {
   const oracle::LinearTypes types{dtype, dtype, dtype};
   const std::uint64_t tp = shape.tensor_parallel, dim = head_dim(config, shape.hidden, shape.heads);
   const std::uint64_t heads = share(shape.heads, tp), kv_heads = share(shape.kv_heads, tp);
@@ -117,7 +144,7 @@ std::map<std::string, oracle::OperatorKey> vidur_operators(const VidurShape& sha
                                        : oracle::rms_norm_key(dtype, shape.hidden, false);
   // Side by side with the MLP, attention's result and the MLP's are added to the residual stream at once.
   const bool is_parallel = config && config->residual == oracle::ModelConfig::Residual::kParallel;
-  return {
+  std::map<std::string, oracle::OperatorKey> keys{
       {"emb", oracle::embedding_key(dtype, share(shape.vocabulary, tp), shape.hidden)},
       {"input_layernorm", norm},
       {"post_attention_layernorm", norm},
@@ -130,6 +157,18 @@ std::map<std::string, oracle::OperatorKey> vidur_operators(const VidurShape& sha
       {"add", oracle::elementwise_key("add", dtype, shape.hidden, is_parallel ? 3 : 2)},
       {"lm_head_linear", oracle::linear_key(types, shape.hidden, share(shape.vocabulary, tp))},
   };
+  for (auto& [name, key] : keys) key = beside_attention(std::move(key), family);
+  return keys;
+}
+
+std::optional<oracle::OperatorKey> fused_norm(const oracle::OperatorKey& norm) {
+  if (norm.kind != "rms_norm") return std::nullopt;
+  return oracle::rms_norm_key(norm.dtypes[0], norm.dims[0], true, norm.family);
+}
+
+oracle::OperatorKey beside_attention(oracle::OperatorKey key, const std::string& family) {
+  if (family == "torch") key.family = family;
+  return key;
 }
 
 void read_vidur_mlp(const ProfileFile& file, ImportContext& context, const VidurSetting& setting) {
@@ -140,7 +179,8 @@ void read_vidur_mlp(const ProfileFile& file, ImportContext& context, const Vidur
                                          table.column("vocab_size"), table.column("num_tensor_parallel_workers"),
                                          table.column("num_tokens")};
   const auto gated = table.column("use_gated_mlp");
-  const auto predicted = table.find("predicted_operators");
+  const NamedOperators predicted(table, "predicted_operators"), fused(table, "fused_operators");
+  const auto backend = table.find("attention_backend");
   std::vector<std::pair<std::string, TimeStats>> operators;
   for (const char* name : kMlpOperators)
     if (const TimeStats stats(table, name); stats.present()) operators.emplace_back(name, stats);
@@ -151,29 +191,44 @@ void read_vidur_mlp(const ProfileFile& file, ImportContext& context, const Vidur
         context.skip(file.shown + " column " + name, "stands for no operator of a plan");
     }
   RowSetting row(table, setting, context);
-  std::map<std::string, std::vector<Key>> shapes;
+  struct Keys {
+    Key key{};
+    std::optional<Key> fused{};
+  };
+  std::map<std::string, std::vector<Keys>> shapes;
   std::vector<std::uint64_t> n(columns.size());
   while (table.next()) {
     collector.line(table.line());
     row.set_environment(table);
+    predicted.check(table, kMlpOperators);
+    fused.check(table, kNorms);
     if (!read_counts(table, collector, columns, n)) continue;
     if (n[5] == 0 || n[0] == 0) {
       collector.drop("not a count", "no heads or no workers");
       continue;
     }
     const std::string dtype = row.dtype(table);
-    std::string text = dtype;
+    std::string family = context.options.backend;
+    if (family.empty() && backend) family = family_word(table.cell(*backend), setting.environment.gpu);
+    std::string text = dtype + "/" + family;
     for (std::size_t i = 0; i + 1 < columns.size(); ++i) text.append("/").append(std::to_string(n[i]));
     auto& keys = shapes[text];
     if (keys.empty()) {
-      const auto by_name =
-          vidur_operators({n[0], n[1], n[2], n[3], n[4], n[5], table.cell(gated) == "True"}, dtype, setting.config);
-      for (const auto& [name, stats] : operators) keys.push_back(collector.key(by_name.at(name)));
+      const auto by_name = vidur_operators({n[0], n[1], n[2], n[3], n[4], n[5], table.cell(gated) == "True"}, dtype,
+                                           setting.config, family);
+      for (const auto& [name, stats] : operators) {
+        Keys& made = keys.emplace_back(Keys{.key = collector.key(by_name.at(name))});
+        if (!fused.present()) continue;
+        if (const auto norm = fused_norm(by_name.at(name))) made.fused = collector.key(*norm);
+      }
     }
     for (std::size_t i = 0; i < operators.size(); ++i) {
-      if (predicted && has_word(table.cell(*predicted), operators[i].first)) continue;
-      if (const auto timing = operators[i].second.read(table, collector, operators[i].first))
-        collector.add(keys[i], rows_point(n[6]), *timing);
+      const std::string& name = operators[i].first;
+      if (predicted.has(table, name)) continue;
+      const auto timing = operators[i].second.read(table, collector, name);
+      if (!timing) continue;
+      const bool is_fused = keys[i].fused && fused.has(table, name);
+      collector.add(is_fused ? *keys[i].fused : keys[i].key, rows_point(n[6]), *timing);
     }
   }
 }
@@ -220,19 +275,19 @@ void read_vidur_attention(const ProfileFile& file, ImportContext& context, const
                                      .kv_heads = share(n[2], n[3]),
                                      .head_dim = head_dim(setting.config, n[0], n[1]),
                                      .block_size = static_cast<std::uint32_t>(whole_number(block_text).value_or(16))};
-    const Key key = cache.get(shape, [&] {
-      const std::string family = context.options.backend.empty()
-                                     ? family_word(table.cell(backend), setting.environment.gpu)
-                                     : context.options.backend;
-      return collector.key(oracle::attention_key(dtype, cache_dtype, work, family));
-    });
+    const std::string family = context.options.backend.empty()
+                                   ? family_word(table.cell(backend), setting.environment.gpu)
+                                   : context.options.backend;
+    const Key key =
+        cache.get(shape, [&] { return collector.key(oracle::attention_key(dtype, cache_dtype, work, family)); });
     const bool is_chunk = table.cell(is_prefill) == "True";
     const TimeStats& stats = is_chunk ? prefill : decode;
     if (const auto timing = stats.read(table, collector, is_chunk ? "attn_prefill" : "attn_decode"))
       collector.add(key, is_chunk ? prefill_point(n[4], n[5], n[6]) : decode_point(n[4], n[6]), *timing);
     if (!save.present() || table.cell(save.median ? save.median.value() : save.mean.value()).empty()) continue;
     const Key write = cache.get("save/" + shape, [&] {
-      return collector.key(oracle::kv_write_key(dtype, cache_dtype, work.kv_heads, work.head_dim, work.block_size));
+      return collector.key(beside_attention(
+          oracle::kv_write_key(dtype, cache_dtype, work.kv_heads, work.head_dim, work.block_size), family));
     });
     if (const auto timing = save.read(table, collector, "attn_kv_cache_save"))
       collector.add(write, rows_point(is_chunk ? n[4] * n[5] : n[4]), *timing);

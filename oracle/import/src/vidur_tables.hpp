@@ -27,9 +27,15 @@ struct VidurShape {
   std::uint64_t heads = 0, kv_heads = 0, hidden = 0, intermediate = 0, vocabulary = 0, tensor_parallel = 1;
   bool gated = true;
 };
-/// The operators of such a table by Vidur's names: emb, input_layernorm, attn_pre_proj, ...
+/// The operators of such a table by Vidur's names: emb, input_layernorm, attn_pre_proj, ... `family` is the one of
+/// attention: `torch` is that of every operator.
 std::map<std::string, oracle::OperatorKey> vidur_operators(const VidurShape& shape, const std::string& dtype,
-                                                           const std::optional<oracle::ModelConfig>& config);
+                                                           const std::optional<oracle::ModelConfig>& config,
+                                                           const std::string& family = {});
+/// What the engine runs where Vidur has a norm and an addition: the fused add + norm. Empty of another norm.
+std::optional<oracle::OperatorKey> fused_norm(const oracle::OperatorKey& norm);
+/// A key beside attention of that family: as it is, but for LibTorch's own kernels, which are of every operator.
+oracle::OperatorKey beside_attention(oracle::OperatorKey key, const std::string& family);
 
 /// Column groups `time_stats.NAME.{min,max,mean,median,std,count}` of a table.
 class CsvTable;
