@@ -87,7 +87,6 @@ BatchOnPaper batch_of(const json& query) {
     batch.add_shared(count, whole(item, where, "tokens", 1, {}));
   });
   if (const std::string fault = batch.shared_fault(); !fault.empty()) throw BadQuery("shared: " + fault);
-  if (tokens == 0) throw BadQuery("no batch: needs prefill, decode or both, with at least one request");
   return batch;
 }
 
