@@ -131,7 +131,8 @@ TEST_F(HeldOutMeasuring, ShortPointsAreMeansOverThreeProcessesToo) {
   device.processes = {0, 0.3e-6, 0.15e-6};
   EXPECT_EQ(measure_held_out(device, held_out, one, fitted, 20, settings).points, 20u);
   std::size_t averaged = 0;
-  for (const oracle::Sample& sample : held_out.measured().at(0).samples) averaged += sample.processes == 3;
+  const std::vector<oracle::Sample> samples = held_out.measured().at(0).samples;
+  for (const oracle::Sample& sample : samples) averaged += sample.processes == 3;
   EXPECT_GE(averaged, 5u);
 }
 
