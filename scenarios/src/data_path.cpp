@@ -26,9 +26,9 @@ std::filesystem::path resolve_path(const std::string& text, const std::filesyste
   const std::filesystem::path data = data_directory(base);
   if (data.empty())
     throw std::string(
-        "is of the public data, and neither DOOLY_DATA names their directory nor has a directory shared/data above "
-        "this "
-        "file (docs/data.md: where they come from)");
+        "is of the public data (docs/data.md): neither does DOOLY_DATA name their directory, nor is there a "
+        "shared/data "
+        "beside or above this file");
   return (data / text.substr(kDataPrefix.size())).lexically_normal();
 }
 

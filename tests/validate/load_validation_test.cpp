@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <optional>
 #include <string>
 
 namespace dooly::validate {
@@ -33,6 +35,21 @@ std::string problem(const std::string& text) {
 std::string with(const std::string& piece, const std::string& other) {
   std::string text = kGood;
   return text.replace(text.find(piece), piece.size(), other);
+}
+
+/// Where no folder above has data either, whatever the environment of the tests names.
+TEST(LoadValidation, PathsOfDataThatAreNotAtHandStayAsWritten) {
+  const char* set = std::getenv("DOOLY_DATA");
+  const std::optional<std::string> before = set == nullptr ? std::nullopt : std::optional<std::string>(set);
+  ::unsetenv("DOOLY_DATA");
+  std::string text = with("path: run/a", "path: $DOOLY_DATA/run/a");
+  text.replace(text.find("run/b"), 5, "$DOOLY_DATA/run/b");
+  std::optional<Validation> validation;
+  EXPECT_NO_THROW(validation = parse_validation(text, "/no/such/folder/v.yaml"));
+  if (before) ::setenv("DOOLY_DATA", before->c_str(), 1);
+  ASSERT_TRUE(validation);
+  EXPECT_EQ(validation->measurement, "$DOOLY_DATA/run/a");
+  EXPECT_EQ(validation->fit.at(0).measurement, "$DOOLY_DATA/run/b");
 }
 
 TEST(LoadValidation, TakesEverything) {

@@ -27,6 +27,14 @@ std::optional<Number> number(std::string_view text) {
 
 }  // namespace
 
+std::filesystem::path data_path(const std::string& written, const std::filesystem::path& file) {
+  try {
+    return scenario::resolve_path(written, (std::filesystem::current_path() / file).lexically_normal().parent_path());
+  } catch (const std::string&) {
+    return written;
+  }
+}
+
 std::string joined(std::string_view key, std::string_view name) {
   return key.empty() ? std::string(name) : std::string(key) + "." + std::string(name);
 }
@@ -78,12 +86,7 @@ std::string FileReader::one_of(const Node& node, const std::string& key, const s
 
 std::filesystem::path FileReader::path(const Node& node, const std::string& key) {
   const std::string written = text(node, key);
-  if (written.empty()) return {};
-  try {
-    return scenario::resolve_path(written, (std::filesystem::current_path() / file_).lexically_normal().parent_path());
-  } catch (const std::string&) {
-    return written;  // data that are not here: what needs them says so and is skipped
-  }
+  return written.empty() ? std::filesystem::path() : data_path(written, file_);
 }
 
 std::optional<std::uint64_t> FileReader::count(const Node& node, const std::string& key) {

@@ -44,6 +44,10 @@ class FileReader {
   std::vector<scenario::Problem> problems_;
 };
 
+/// A path of a validation file, absolute. Of data that are not at hand it stays as written ($DOOLY_DATA/…): what needs
+/// them finds no such file and is skipped.
+std::filesystem::path data_path(const std::string& written, const std::filesystem::path& file);
+
 /// "bounds.requests.ttft".
 std::string joined(std::string_view key, std::string_view name);
 

@@ -1,11 +1,11 @@
 #include "formats.hpp"
 
+#include "file_reader.hpp"
 #include "host_fit.hpp"
 #include "llmservingsim_run.hpp"
 #include "request_comparison.hpp"
 
 #include "oracle/platform.hpp"
-#include "scenarios/data_path.hpp"
 
 #include <fmt/format.h>
 
@@ -26,11 +26,7 @@ std::filesystem::path traces_of(const Validation& validation) {
   const auto found = validation.options.find(kTraces);
   if (found == validation.options.end())
     throw ValidationError(validation.file.string() + ": measurement.traces: required: the directory of the workloads");
-  try {
-    return scenario::resolve_path(found->second, validation.file.parent_path());
-  } catch (const std::string& problem) {
-    throw ValidationError(validation.file.string() + ": measurement.traces: " + problem);
-  }
+  return data_path(found->second, validation.file);
 }
 
 /// The measured engine's arguments win over the scenario's, so that one scenario serves all runs.

@@ -42,16 +42,7 @@ class HeldOutRun {
     SamplesBySignature there = measured_in(archive_, operations, machine_);
     progress_.operations = operations.size();
     try {
-      const bool is_full = std::all_of(operations.begin(), operations.end(), [&](const Operation& operation) {
-        const auto basis = fitted.find(operation.signature);
-        if (basis != fitted.end() && std::any_of(basis->second.begin(), basis->second.end(), is_usable) &&
-            !fill(operation, basis->second, there[operation.signature], count)) {
-          return false;
-        }
-        ++progress_.finished;
-        return true;
-      });
-      if (is_full) average_short_points(operations, there);
+      if (fill_all(operations, fitted, there, count)) average_short_points(operations, there);
     } catch (const WorkerMeasurer::Interrupted&) {
       report_.end = SweepReport::End::kInterrupted;
     }
@@ -60,6 +51,18 @@ class HeldOutRun {
 
  private:
   using Samples = std::vector<oracle::Sample>;
+
+  /// False: the run has to end.
+  bool fill_all(const std::vector<Operation>& operations, const SamplesBySignature& fitted, SamplesBySignature& there,
+                std::size_t count) {
+    for (const Operation& operation : operations) {
+      const auto basis = fitted.find(operation.signature);
+      const bool has_fit = basis != fitted.end() && std::any_of(basis->second.begin(), basis->second.end(), is_usable);
+      if (has_fit && !fill(operation, basis->second, there[operation.signature], count)) return false;
+      ++progress_.finished;
+    }
+    return true;
+  }
 
   /// False: the run has to end.
   bool fill(const Operation& operation, const Samples& basis, Samples& own, std::size_t count) {
@@ -90,15 +93,14 @@ class HeldOutRun {
           if (wants_another_process(sample)) points.push_back({&operation, &sample});
       return points;
     };
-    average_over_processes(measurer_, wanting, [&](const ShortPoint& point) {
-      if (!may_go_on()) return false;
-      const oracle::Sample again = timed(*point.operation, point.sample->point, point.sample->regime);
-      if (!is_usable(again)) return true;
-      *point.sample = mean_over_processes(*point.sample, again);
+    const auto again = [&](const ShortPoint& point) -> std::optional<oracle::Sample> {
+      if (!may_go_on()) return std::nullopt;
+      tell(*point.operation);
+      return timed(*point.operation, point.sample->point, point.sample->regime);
+    };
+    average_over_processes(measurer_, wanting, again, [&](const ShortPoint& point) {
       archive_.environment(oracle::environment_of(point.operation->key, machine_));
       archive_.sample(point.operation->key, *point.sample);
-      tell(*point.operation);
-      return true;
     });
   }
 

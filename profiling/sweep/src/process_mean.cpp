@@ -31,16 +31,22 @@ oracle::Sample mean_over_processes(const oracle::Sample& before, const oracle::S
   return mean;
 }
 
-bool average_over_processes(Measurer& measurer, const std::function<std::vector<ShortPoint>()>& wanting,
-                            const std::function<bool(const ShortPoint&)>& again) {
+void average_over_processes(Measurer& measurer, const std::function<std::vector<ShortPoint>()>& wanting,
+                            const std::function<std::optional<oracle::Sample>(const ShortPoint&)>& again,
+                            const std::function<void(const ShortPoint&)>& keep) {
   for (unsigned process = 1; process < kProcesses; ++process) {
     std::vector<ShortPoint> points = wanting();
-    if (points.empty() || !measurer.renew()) return true;
+    if (points.empty() || !measurer.renew()) return;
     std::stable_sort(points.begin(), points.end(),
                      [](const ShortPoint& a, const ShortPoint& b) { return a.sample->regime < b.sample->regime; });
-    if (!std::all_of(points.begin(), points.end(), again)) return false;
+    for (const ShortPoint& point : points) {
+      const auto now = again(point);
+      if (!now) return;
+      if (!is_usable(*now)) continue;
+      *point.sample = mean_over_processes(*point.sample, *now);
+      keep(point);
+    }
   }
-  return true;
 }
 
 }  // namespace dooly::profiling

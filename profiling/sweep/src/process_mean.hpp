@@ -5,6 +5,7 @@
 #include "profiling_sweep/operation.hpp"
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 namespace dooly::profiling {
@@ -29,10 +30,11 @@ struct ShortPoint {
   const Operation* operation = nullptr;
   oracle::Sample* sample = nullptr;
 };
-/// Renews the measurer's process until no point is `wanting` (which lists those of wants_another_process()) and
-/// measures each `again`, which is to put the mean in the sample's place; false from it ends the run. False: it did.
-/// Points at the cool clock come first. Does nothing where processes cannot be renewed.
-bool average_over_processes(Measurer& measurer, const std::function<std::vector<ShortPoint>()>& wanting,
-                            const std::function<bool(const ShortPoint&)>& again);
+/// Renews the measurer's process until no point is `wanting` (which lists those of wants_another_process()), has each
+/// measured `again`, puts the mean in its sample's place and has it kept. Nothing from `again` ends the run. Points at
+/// the cool clock come first. Does nothing where processes cannot be renewed.
+void average_over_processes(Measurer& measurer, const std::function<std::vector<ShortPoint>()>& wanting,
+                            const std::function<std::optional<oracle::Sample>(const ShortPoint&)>& again,
+                            const std::function<void(const ShortPoint&)>& keep);
 
 }  // namespace dooly::profiling

@@ -181,7 +181,7 @@ std::vector<std::uint64_t> RowRefiner::curve_rows(const Points& points, const st
       if (std::find(missing.begin(), missing.end(), middle) == missing.end()) missing.push_back(middle);
       continue;
     }
-    double most = std::max(0.0, growth - 1);  // time does not fall with the rows
+    double most = std::max(0.0, growth - 1);  // of one kernel time does not fall with the rows
     if (points.size() > 2) {
       const double seen = std::min(most, std::max(error_at(low->first), error_at(high->first)));
       most = in_tiles ? std::sqrt(most * seen) : seen;  // steps may hide between points that happen to agree

@@ -10,10 +10,10 @@
 namespace dooly::profiling {
 
 /// Points of operators whose time follows rows alone: a curve, one for each routing of experts.
-/// Coarse start; an interval between two neighbours is fine if the time, which does not fall, differs by no more than
-/// the target within it, or if the production interpolation, with either end left out, still meets that end. Others are
-/// split. Where other kernels run at one end than at the other and the time changes much, up or down, the place of the
-/// change is looked for, to the row; but of matrix products, whose kernels change at every size.
+/// Coarse start; an interval between two neighbours is fine if the time, which of one kernel does not fall, differs by
+/// at most the target within it, or if the production interpolation, with either end left out, still meets that end.
+/// Others are split. Where other kernels run at one end than at the other and the time changes much, up or down, the
+/// place of the change is looked for, to the row; but of matrix products, whose kernels change at every size.
 class RowRefiner final : public Refiner {
  public:
   RowRefiner(const Operation& operation, const oracle::Gpu& gpu, const RefineSettings& settings, const Operation* near,

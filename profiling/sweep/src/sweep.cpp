@@ -250,29 +250,27 @@ bool Sweep::repeat_disturbed(Task& task) {
   return true;
 }
 
-/// Measures short points in other processes too, once all signatures are finished. False: the sweep has to end.
-bool Sweep::average_short_points() {
+/// Measures short points in other processes too, once all signatures are finished.
+void Sweep::average_short_points() {
   std::map<const Operation*, Task*> tasks;
+  for (const auto& task : tasks_)
+    if (task->report.unsupported.empty()) tasks[&task->operation] = task.get();
   const auto wanting = [&] {
     std::vector<ShortPoint> points;
-    for (const auto& task : tasks_) {
-      if (!task->report.unsupported.empty()) continue;
-      tasks[&task->operation] = task.get();
+    for (const auto& [operation, task] : tasks)
       for (oracle::Sample& sample : task->samples)
-        if (wants_another_process(sample)) points.push_back({&task->operation, &sample});
-    }
+        if (wants_another_process(sample)) points.push_back({operation, &sample});
     return points;
   };
-  return average_over_processes(measurer_, wanting, [&](const ShortPoint& point) {
-    if (!may_go_on()) return false;
+  const auto again = [&](const ShortPoint& point) -> std::optional<oracle::Sample> {
+    if (!may_go_on()) return std::nullopt;
     Task& task = *tasks.at(point.operation);
     tell(task);
-    const oracle::Sample again = timed(task, {point.sample->point, point.sample->regime}, false);  // begins a process
-    if (!is_usable(again)) return true;
-    *point.sample = mean_over_processes(*point.sample, again);
-    enter(task);
-    archive_.sample(task.operation.key, *point.sample);
-    return true;
+    return timed(task, {point.sample->point, point.sample->regime}, false);  // the first one begins a process
+  };
+  average_over_processes(measurer_, wanting, again, [&](const ShortPoint& point) {
+    enter(*tasks.at(point.operation));
+    archive_.sample(point.operation->key, *point.sample);
   });
 }
 

@@ -96,7 +96,7 @@ class Sweep {
   oracle::Sample checked(Task& task, const Probe& probe);
   /// `is_usual`: the cost tells what other points will cost.
   oracle::Sample timed(Task& task, const Probe& probe, bool is_usual = true);
-  bool average_short_points();
+  void average_short_points();
   bool repeat_disturbed(Task& task);
   void finish(Task& task, double fold_error);
   void tell(const Task& task);
