@@ -207,6 +207,29 @@ TEST(ProfiledOracle, ExpertsFollowTheRoutingAndActivatedExperts) {
   EXPECT_NEAR(oracle_of(plan, by_experts).cost(decodes(1, 10), {}).device.token_ops, 2e-5, 1e-15);
 }
 
+/// Balanced tokens that a sweep measured: the time of a tile of each expert, and the tiles that they have at random.
+TEST(ProfiledOracle, SweptExpertsHaveTheTilesOfARandomRouter) {
+  ExpertWork work;
+  work.hidden = 64, work.intermediate = 32, work.local_experts = 8, work.top_k = 2;
+  StepPlan plan;
+  const OperatorKey key = moe_experts_key("bfloat16", "bfloat16", work);
+  ASSERT_EQ(key.family, kExpertTilesFamily);
+  plan.entries = {entry("moe_experts", key, Binding::kExperts)};
+  std::vector<Sample> samples = {sample({1, 0, 0}, 2e-5), sample({4, 0, 0}, 8e-5), sample({512, 0, 0}, 8e-5),
+                                 sample({516, 0, 0}, 16e-5), sample({1024, 0, 0}, 16e-5)};
+  for (Sample& each : samples) each.kernels = {"fused_moe_kernel"};
+  test::HandMadeSource source;
+  source.add(key, samples);
+  const ProfiledOracle oracle = oracle_of(plan, source);
+  const auto seconds = [&](std::uint32_t tokens) { return oracle.cost(decodes(tokens, 10), {}).device.token_ops; };
+  EXPECT_NEAR(seconds(1), 2e-5, 1e-9);
+  EXPECT_NEAR(seconds(64), 8e-5, 1e-7) << "the balanced curve is flat there, and none of eight is missed";
+  // Of eight experts with 128 rows in the mean, 3.84 have more: normal_below(0.5 / sqrt(96)) = 0.52.
+  EXPECT_NEAR(seconds(512), (0.52 * 8 + 0.48 * 16) * 1e-5, 2e-7);
+  EXPECT_NEAR(seconds(700), 16e-5, 1e-7);
+  EXPECT_EQ(fit_figures(key, samples, test::slow_gpu()).points, 5u) << "measured ones";
+}
+
 TEST(ProfiledOracle, SustainedClockSlowsComputingAlone) {
   test::HandMadeSource source;
   const OperatorKey key = linear_key(kTypes, 64, 96);

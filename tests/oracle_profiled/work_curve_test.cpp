@@ -48,6 +48,17 @@ TEST(WorkCurve, BetweenPointsOfASweepNoTileBegins) {
   EXPECT_NEAR(swept.at(514).seconds, 10 + 10.0 / 127, 1e-9);
 }
 
+TEST(WorkCurve, FollowsTilesOfExperts) {
+  RowWork work;
+  work.memory_fixed = 1;
+  work.experts = 8, work.experts_per_token = 2;
+  work.in_expert_tiles = true;
+  // From 512 tokens to 516 every expert begins a second tile; after that its rows add little.
+  const WorkCurve curve({{512, 800, 1}, {640, 1140, 1}}, work);
+  EXPECT_NEAR(curve.at(516).seconds, 800 + 340 * (8 + 0.0625 * 0.25) / 8.5, 3);
+  EXPECT_NEAR(curve.at(514).seconds, 800 + 340 * 4 / 8.5, 3);
+}
+
 TEST(WorkCurve, AveragesTimesThatFallButNotFromOneKernelToTheNext) {
   const WorkCurve one({{8, 50}, {16, 80}, {17, 20}, {32, 30}}, RowWork{});
   EXPECT_NEAR(one.at(16).seconds, 45, 1e-9);  // the mean of 50, 80, 20 and 30: all are pooled

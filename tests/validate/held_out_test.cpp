@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Of all points of a set; errors in per cent.
+/// Of all points that were asked for; errors in per cent.
 struct Score {
   int points = 0;
   double median = 0, p90 = 0;
@@ -91,6 +91,35 @@ INSTANTIATE_TEST_SUITE_P(Each, HeldOutPoints, testing::ValuesIn(held_out()), [](
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
 });
+
+/// All sets of a store together are what the aim is of.
+class HeldOutOfAStore : public testing::TestWithParam<std::string> {};
+
+TEST_P(HeldOutOfAStore, IsWithinTheAim) {
+  const std::string ending = ".jsonl.zst";
+  std::vector<std::string> command = {"profile", "score",
+                                      dooly::test::source_path("stores/" + GetParam() + ending).string()};
+  int points = 0;
+  for (const HeldOut& each : held_out()) {
+    if (store_of(each.name) != GetParam()) continue;
+    command.push_back(dooly::test::source_path("validate/held-out/" + each.name + ending).string());
+    points += each.bound.points;
+  }
+  const cli::ProcessResult result = cli::dooly(command);
+  ASSERT_EQ(result.code, 0) << result.err;
+  const Score score = score_of(result.out);
+  EXPECT_GE(score.points, points) << result.out;
+  EXPECT_LE(score.median, kMedian) << result.out;
+  EXPECT_LE(score.p90, kP90) << result.out;
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, HeldOutOfAStore,
+                         testing::Values("h200-vllm", "h200-fa2", "h200-triton", "h200-flashinfer"),
+                         [](const auto& test) {
+                           std::string name = test.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
 
 TEST(HeldOutSets, AreAllScored) {
   std::set<std::string> files, scored;

@@ -37,12 +37,34 @@ OperatorKey without_details(OperatorKey key) {
   return key;
 }
 
-/// Balanced tables hit min(experts, tokens x top_k) experts, a router that chooses at random fewer; what is read
-/// follows.
-double random_over_balanced(const OperatorKey& key, std::uint64_t tokens) {
-  const double experts = all_experts(key), top_k = dim(key, 3), m = static_cast<double>(tokens);
-  if (!(experts > 0) || !(top_k > 0) || m < 1) return 1;
-  return experts * (1 - std::pow(1 - top_k / experts, m)) / std::min(experts, m * top_k);
+ExpertTiles experts_of(const OperatorKey& key) { return {double(all_experts(key)), double(dim(key, 3))}; }
+
+/// Balanced tokens, all of them measured by a sweep in the kernel whose tiles are known.
+bool are_in_expert_tiles(const PlanEntry& entry, const std::vector<Sample>& samples) {
+  if (entry.binding != Binding::kExperts || entry.key.family != kExpertTilesFamily) return false;
+  const auto is_balanced = [](const Sample& s) { return s.point[2] == 0; };
+  const auto is_swept = [](const Sample& s) { return s.point[1] == 0 && kernels_mark(s) != 0; };
+  return std::any_of(samples.begin(), samples.end(), is_balanced) &&
+         std::all_of(samples.begin(), samples.end(), [&](const Sample& s) { return !is_balanced(s) || is_swept(s); });
+}
+
+/// What a random router takes, of a curve of balanced tokens.
+WorkCurve under_random_router(const WorkCurve& balanced, const RowWork& work, const ExpertTiles& experts) {
+  constexpr double kSame = 1e-3;
+  const auto seconds = [&](double tokens) { return balanced.at(tokens).seconds; };
+  const std::vector<WorkCurve::Point>& measured = balanced.points();
+  std::vector<double> places = experts.random_places(measured.back().x);
+  for (const WorkCurve::Point& point : measured) places.push_back(point.x);
+  std::vector<WorkCurve::Point> points;
+  for (const double tokens : places) {
+    const Answer even = balanced.at(tokens);
+    const double time = experts.random_seconds(tokens, seconds);
+    const bool is_same = std::abs(time / even.seconds - 1) < kSame;
+    points.push_back({tokens, time, 1, is_same ? even.origin : Origin::kInterpolated});
+  }
+  WorkCurve curve(std::move(points), work);
+  curve.state_error(balanced.fold_error());
+  return curve;
 }
 
 /// Whether linears were timed at a known clock.
@@ -182,7 +204,7 @@ void PlanCompiler::add_rows(const PlanEntry& entry) {
   op.collective = entry.binding == Binding::kCollective;
   op.scale = op.collective ? entry.bytes_per_token : entry.rows_per_token;
   if (answer.source >= 0) {
-    answer.points = op.curve.points().size();
+    if (answer.points == 0) answer.points = op.curve.points().size();
     answer.fold_error = op.curve.fold_error();
   }
   switch (entry.binding) {
@@ -239,12 +261,13 @@ std::vector<WorkCurve::Point> PlanCompiler::points_of(const PlanEntry& entry, co
         std::llabs(static_cast<long long>(routing) - settings_.routing))
       routing = each;
   if (routing != settings_.routing) answer.note = "of another expert routing";
+  const bool is_scaled = routing == 0 && !are_in_expert_tiles(entry, samples);
   std::map<double, std::vector<WorkCurve::Point>> by_tokens;
   for (const Sample& s : samples) {
     if (!is_of(s) || s.point[2] != routing) continue;
     if (s.point[1] == 0) {
-      points.push_back(
-          {double(s.point[0]), s.median_s * (routing == 0 ? random_over_balanced(entry.key, s.point[0]) : 1)});
+      const double scale = is_scaled ? experts_of(entry.key).random_over_balanced(double(s.point[0])) : 1;
+      points.push_back({double(s.point[0]), s.median_s * scale, kernels_mark(s)});
     } else {
       by_tokens[double(s.point[0])].push_back({double(s.point[1]), s.median_s});
     }
@@ -280,7 +303,16 @@ WorkCurve PlanCompiler::fit(const PlanEntry& entry, const std::vector<Sample>& s
     for (WorkCurve::Point& p : hot) p.seconds /= slower.factor(work, p.x);
     return WorkCurve(std::move(hot), work);
   }
-  WorkCurve curve(std::move(cool), work);
+  WorkCurve curve;
+  if (settings_.routing == 0 && are_in_expert_tiles(entry, samples)) {
+    RowWork balanced = work;
+    balanced.in_expert_tiles = true;
+    const WorkCurve measured(std::move(cool), balanced);
+    answer.points = measured.points().size();
+    curve = under_random_router(measured, work, experts_of(entry.key));
+  } else {
+    curve = WorkCurve(std::move(cool), work);
+  }
   const bool says_regime =
       std::any_of(samples.begin(), samples.end(), [](const Sample& s) { return s.regime != ClockRegime::kUnknown; });
   return says_regime ? curve : on_cool_device(std::move(curve));

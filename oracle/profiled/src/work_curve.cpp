@@ -40,7 +40,7 @@ std::vector<Point> distinct(std::vector<Point> points) {
     std::size_t j = i;
     double sum = 0;
     for (; j < points.size() && points[j].x == points[i].x; ++j) sum += points[j].seconds;
-    out.push_back({points[i].x, sum / static_cast<double>(j - i), points[i].kernels});
+    out.push_back({points[i].x, sum / static_cast<double>(j - i), points[i].kernels, points[i].origin});
     i = j;
   }
   return out;
@@ -70,9 +70,9 @@ WorkCurve::WorkCurve(std::vector<Point> points, const RowWork& work)
 double WorkCurve::between(std::size_t upper, double x) const {
   const Point& a = points_[upper - 1];
   const Point& b = points_[upper];
-  const double from = work_.seconds(a.x);
-  const double span = work_.seconds(b.x) - from;
-  const double part = span > 0 ? (work_.seconds(x) - from) / span : (x - a.x) / (b.x - a.x);
+  const double from = work_.progress(a.x);
+  const double span = work_.progress(b.x) - from;
+  const double part = span > 0 ? (work_.progress(x) - from) / span : (x - a.x) / (b.x - a.x);
   return a.seconds + (b.seconds - a.seconds) * std::clamp(part, 0.0, 1.0);
 }
 
@@ -84,7 +84,8 @@ Answer WorkCurve::at(double x) const {
     const double measured = measured_[static_cast<std::size_t>(above - points_.begin())];
     const bool is_product = work_.tile > 1;
     const double seconds = is_product ? measured : above->seconds, raised = std::abs(seconds / measured - 1);
-    if (best_ != Origin::kMeasured) return {seconds, best_, std::max(fold_error_, raised)};
+    const Origin origin = worse(best_, above->origin);
+    if (origin != Origin::kMeasured) return {seconds, origin, std::max(fold_error_, raised)};
     return {seconds, Origin::kMeasured, raised};
   }
   if (above != points_.begin() && above != points_.end()) {

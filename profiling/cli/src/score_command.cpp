@@ -17,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <numeric>
+#include <set>
 #include <variant>
 
 namespace dooly::profiling {
@@ -121,28 +122,49 @@ std::vector<std::string> row_of(const std::string& name, std::vector<double> err
           percent(mean), percent(percentile(errors, 0.9)), percent(errors.back())};
 }
 
-ExitCode score(const std::string& fitted_path, const std::string& held_out_path, Terminal& terminal) {
-  const Measured fitted = read(fitted_path), held_out = read(held_out_path);
+/// Of all sets together.
+struct Scored {
+  Errors errors;
+  std::size_t unknown = 0, known_points = 0;
+};
+
+/// Refuses a set that tells nothing.
+void add_set(const Measured& fitted, const std::string& fitted_path, const std::string& held_out_path, Scored& scored,
+             Terminal& terminal) {
+  const Measured held_out = read(held_out_path);
   if (!are_of_one_environment(fitted, held_out))
     terminal.warning(held_out_path + " was measured in another environment than " + fitted_path);
-  std::size_t unknown = 0, known_points = 0;
-  const Errors errors = errors_of(fitted, held_out, unknown, known_points);
+  std::size_t known_points = 0;
+  const Errors errors = errors_of(fitted, held_out, scored.unknown, known_points);
   if (errors.empty() && known_points > 0)
     throw UsageError(fmt::format(
         "{}: its {} points of operators that {} has are all in there, so the fit was made of them and tells "
         "no error; points are measured apart by dooly profile model --held-out N",
         held_out_path, known_points, fitted_path));
   if (errors.empty()) throw UsageError(held_out_path + ": holds no point of an operator that " + fitted_path + " has");
+  scored.known_points += known_points;
+  for (const auto& [name, each] : errors)
+    scored.errors[name].insert(scored.errors[name].end(), each.begin(), each.end());
+}
+
+ExitCode score(const std::string& fitted_path, const std::vector<std::string>& held_out_paths, Terminal& terminal) {
+  const Measured fitted = read(fitted_path);
+  const std::set<std::string> once(held_out_paths.begin(), held_out_paths.end());
+  if (once.size() < held_out_paths.size()) throw UsageError("the same HELD_OUT twice: its points would count twice");
+  Scored scored;
+  for (const std::string& path : held_out_paths) add_set(fitted, fitted_path, path, scored, terminal);
   std::vector<std::vector<std::string>> rows = {{"held-out points of", "points", "median", "mean", "p90", "largest"}};
   std::vector<double> all;
-  for (const auto& [name, each] : errors) {
+  for (const auto& [name, each] : scored.errors) {
     rows.push_back(row_of(name, each));
     all.insert(all.end(), each.begin(), each.end());
   }
   rows.push_back(row_of("all", std::move(all)));
   terminal.print(cli::table(rows, 2));
-  if (unknown > 0) terminal.print(fmt::format("{} points of operators that are not there were left out\n", unknown));
-  if (known_points > 0) terminal.print(fmt::format("{} points that the fit was made of were left out\n", known_points));
+  if (scored.unknown > 0)
+    terminal.print(fmt::format("{} points of operators that are not there were left out\n", scored.unknown));
+  if (scored.known_points > 0)
+    terminal.print(fmt::format("{} points that the fit was made of were left out\n", scored.known_points));
   return ExitCode::kDone;
 }
 
@@ -150,16 +172,18 @@ ExitCode score(const std::string& fitted_path, const std::string& held_out_path,
 
 cli::Command score_command() {
   struct Arguments {
-    std::string fitted, held_out;
+    std::string fitted;
+    std::vector<std::string> held_out;
   };
   const auto arguments = std::make_shared<Arguments>();
   cli::Command command{.name = "score", .purpose = "errors of a fit at points that it was not made of"};
   command.details =
       "Fits the samples of STORE as a simulation would and asks for every sample of HELD_OUT (both at the cool "
-      "clock).\n";
+      "clock). Points of several HELD_OUT count together.\n";
   command.arguments = {{"STORE", cli::kStoreHelp, &arguments->fitted},
-                       {"HELD_OUT", "another, of the same environment", &arguments->held_out}};
-  command.examples = {"dooly profile score h200 held-out.jsonl.zst"};
+                       {"HELD_OUT", "others, of the same environment", &arguments->held_out}};
+  command.examples = {"dooly profile score h200 held-out.jsonl.zst",
+                      "dooly profile score h200 held-out-1.jsonl.zst held-out-2.jsonl.zst"};
   command.action = [arguments](Terminal& terminal) { return score(arguments->fitted, arguments->held_out, terminal); };
   return command;
 }

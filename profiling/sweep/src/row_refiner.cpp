@@ -23,8 +23,11 @@ std::uint32_t routing_of(const Operation& operation, const oracle::Sample& sampl
   return operation.binding == oracle::Binding::kExperts ? static_cast<std::uint32_t>(sample.point[2]) : 0;
 }
 
-oracle::RowWork work_of(const Operation& operation, const oracle::Gpu& gpu) {
-  return entry_work(operation, gpu, {}, gpu.link_bandwidth, 1);
+/// `routing` of experts, else 0.
+oracle::RowWork work_of(const Operation& operation, const oracle::Gpu& gpu, std::uint32_t routing) {
+  oracle::RowWork work = entry_work(operation, gpu, {}, gpu.link_bandwidth, 1);
+  work.in_expert_tiles = operation.key.family == oracle::kExpertTilesFamily && routing == 0;
+  return work;
 }
 
 }  // namespace
@@ -37,21 +40,23 @@ WorkCurve row_curve(const Operation& operation, const std::vector<oracle::Sample
       continue;
     points.push_back({static_cast<double>(sample.point[0]), sample.median_s, oracle::kernels_mark(sample)});
   }
-  return WorkCurve(std::move(points), work_of(operation, gpu));
+  return WorkCurve(std::move(points), work_of(operation, gpu, routing));
 }
 
 RowRefiner::RowRefiner(const Operation& operation, const oracle::Gpu& gpu, const RefineSettings& settings,
                        const Operation* near, const std::vector<oracle::Sample>* near_samples)
     : operation_(operation),
       settings_(settings),
-      work_(work_of(operation, gpu)),
+      balanced_(work_of(operation, gpu, 0)),
+      work_(balanced_),
       candidates_(operation, settings.limits) {
+  work_.in_expert_tiles = false;
   if (operation.binding != oracle::Binding::kExperts) settings_.routings = {0};
   if (near == nullptr || near_samples == nullptr) return;
   WorkCurve curve = row_curve(*near, *near_samples, 0, gpu);
   // Steps of matrix products come with the number of tiles, so those of another size are a hint alone.
   if (curve.points().size() >= 4)
-    near_ = Prior{std::move(curve), work_of(*near, gpu), !multiplies_matrices(operation.key)};
+    near_ = Prior{std::move(curve), work_of(*near, gpu, 0), !multiplies_matrices(operation.key)};
 }
 
 oracle::SamplePoint RowRefiner::point_at(std::uint64_t rows, std::uint32_t routing) const {
@@ -88,14 +93,15 @@ double RowRefiner::expected(const Prior& prior, std::uint64_t rows) const {
 }
 
 /// Without a prior a coarse grid. With one, those rows that the interpolation needs to follow it, and two that check.
-std::vector<std::uint64_t> RowRefiner::start_rows(const std::optional<Prior>& prior) const {
+std::vector<std::uint64_t> RowRefiner::start_rows(const std::optional<Prior>& prior,
+                                                  const oracle::RowWork& work) const {
   if (!prior) return candidates_.start();
   constexpr std::size_t kMost = 14;
   std::vector<WorkCurve::Point> chosen;
   for (const std::uint64_t rows : {std::uint64_t{1}, candidates_.largest()})
     chosen.push_back({double(rows), expected(*prior, rows)});
   while (chosen.size() < kMost) {
-    const WorkCurve curve(chosen, work_);
+    const WorkCurve curve(chosen, work);
     WorkCurve::Point worst;
     double error = settings_.target;
     for (const std::uint64_t rows : candidates_.coarse()) {
@@ -117,17 +123,18 @@ bool RowRefiner::is_other_kernel(const Time& a, const Time& b) {
   return a.kernels != 0 && b.kernels != 0 && a.kernels != b.kernels;
 }
 
-double RowRefiner::left_out_error(Points::const_iterator low, Points::const_iterator point,
-                                  Points::const_iterator high) const {
-  const WorkCurve rest({{double(low->first), low->second.seconds}, {double(high->first), high->second.seconds}}, work_);
+double RowRefiner::left_out_error(Points::const_iterator low, Points::const_iterator point, Points::const_iterator high,
+                                  const oracle::RowWork& work) {
+  const WorkCurve rest({{double(low->first), low->second.seconds}, {double(high->first), high->second.seconds}}, work);
   return std::abs(rest.at(double(point->first)).seconds / point->second.seconds - 1);
 }
 
 /// The measured ends keep the prior's ratio, and the interpolation follows the prior between them.
-bool RowRefiner::is_settled_by(const Prior& prior, Points::const_iterator low, Points::const_iterator high) const {
+bool RowRefiner::is_settled_by(const Prior& prior, Points::const_iterator low, Points::const_iterator high,
+                               const oracle::RowWork& work) const {
   const double from = expected(prior, low->first), to = expected(prior, high->first);
   if (std::abs((high->second.seconds / low->second.seconds) / (to / from) - 1) > settings_.target) return false;
-  const WorkCurve line({{double(low->first), from}, {double(high->first), to}}, work_);
+  const WorkCurve line({{double(low->first), from}, {double(high->first), to}}, work);
   for (const std::uint64_t rows : candidates_.coarse()) {
     if (rows <= low->first || rows >= high->first) continue;
     if (std::abs(line.at(double(rows)).seconds / expected(prior, rows) - 1) > settings_.target) return false;
@@ -136,9 +143,9 @@ bool RowRefiner::is_settled_by(const Prior& prior, Points::const_iterator low, P
 }
 
 std::vector<std::uint64_t> RowRefiner::curve_rows(const Points& points, const std::optional<Prior>& prior,
-                                                  Errors& errors) const {
+                                                  const oracle::RowWork& work, Errors& errors) const {
   std::vector<std::uint64_t> missing;
-  const std::vector<std::uint64_t> start = start_rows(prior);
+  const std::vector<std::uint64_t> start = start_rows(prior, work);
   // A sweep that was cut short went on with what it had: the ends are asked for until they are there.
   const bool has_ends = points.contains(start.front()) && points.contains(start.back());
   if (points.size() < 3 || !prior || !has_ends) {
@@ -152,7 +159,7 @@ std::vector<std::uint64_t> RowRefiner::curve_rows(const Points& points, const st
   for (auto point = points.begin(); point != points.end(); ++point) {
     const auto high = std::next(point);
     if (point == points.begin() || high == points.end()) continue;
-    const double error = left_out_error(std::prev(point), point, high);
+    const double error = left_out_error(std::prev(point), point, high, work);
     left_out[point->first] = error;
     errors.sum += error;
     ++errors.count;
@@ -186,7 +193,7 @@ std::vector<std::uint64_t> RowRefiner::curve_rows(const Points& points, const st
       const double seen = std::min(most, std::max(error_at(low->first), error_at(high->first)));
       most = in_tiles ? std::sqrt(most * seen) : seen;  // steps may hide between points that happen to agree
     }
-    if (prior && prior->is_trusted && is_settled_by(*prior, low, high)) most = 0;
+    if (prior && prior->is_trusted && is_settled_by(*prior, low, high, work)) most = 0;
     const auto split = candidates_.between(low->first, high->first);
     if (!split) continue;
     const double error = most * kWithin;
@@ -238,12 +245,13 @@ Round RowRefiner::next(const std::vector<oracle::Sample>& samples) const {
   std::optional<Prior> prior = near_;
   for (const std::uint32_t routing : settings_.routings) {
     const Points points = points_of(samples, routing, false);
+    const oracle::RowWork& work = routing == 0 ? balanced_ : work_;
     const std::size_t before = round.probes.size();
-    for (const std::uint64_t rows : curve_rows(points, prior, errors)) ask(rows, routing, base);
+    for (const std::uint64_t rows : curve_rows(points, prior, work, errors)) ask(rows, routing, base);
     if (round.probes.size() > before) break;  // the next routing's prior is this one's curve
     std::vector<WorkCurve::Point> curve;
     for (const auto& [rows, time] : points) curve.push_back({double(rows), time.seconds, time.kernels});
-    prior = Prior{WorkCurve(std::move(curve), work_), work_, true};
+    prior = Prior{WorkCurve(std::move(curve), work), work_, true};
   }
   if (errors.count > 0) round.fold_error = errors.sum / static_cast<double>(errors.count);
   if (!round.probes.empty() || !settings_.both_regimes || operation_.binding == oracle::Binding::kCollective)

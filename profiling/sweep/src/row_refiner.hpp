@@ -38,17 +38,20 @@ class RowRefiner final : public Refiner {
   };
   oracle::SamplePoint point_at(std::uint64_t rows, std::uint32_t routing) const;
   Points points_of(const std::vector<oracle::Sample>& samples, std::uint32_t routing, bool sustained) const;
-  std::vector<std::uint64_t> curve_rows(const Points& points, const std::optional<Prior>& prior, Errors& errors) const;
-  std::vector<std::uint64_t> start_rows(const std::optional<Prior>& prior) const;
+  std::vector<std::uint64_t> curve_rows(const Points& points, const std::optional<Prior>& prior,
+                                        const oracle::RowWork& work, Errors& errors) const;
+  std::vector<std::uint64_t> start_rows(const std::optional<Prior>& prior, const oracle::RowWork& work) const;
   static bool is_other_kernel(const Time& a, const Time& b);
-  double left_out_error(Points::const_iterator low, Points::const_iterator point, Points::const_iterator high) const;
-  bool is_settled_by(const Prior& prior, Points::const_iterator low, Points::const_iterator high) const;
+  static double left_out_error(Points::const_iterator low, Points::const_iterator point, Points::const_iterator high,
+                               const oracle::RowWork& work);
+  bool is_settled_by(const Prior& prior, Points::const_iterator low, Points::const_iterator high,
+                     const oracle::RowWork& work) const;
   double expected(const Prior& prior, std::uint64_t rows) const;
   std::vector<std::uint64_t> sustained_rows(const Points& cool) const;
 
   Operation operation_;
   RefineSettings settings_;
-  oracle::RowWork work_;
+  oracle::RowWork balanced_, work_;  ///< of balanced experts (the same for all else), of others
   RowCandidates candidates_;
   std::optional<Prior> near_;
 };

@@ -15,7 +15,7 @@ namespace dooly::oracle {
 Binding binding_of(const OperatorKey& key);
 
 /// Raised whenever the regressors change what fit_figures() says: errors kept in stores are then computed again.
-inline constexpr std::uint32_t kFitVersion = 2;
+inline constexpr std::uint32_t kFitVersion = 3;
 
 /// How well the samples of one signature predict each other.
 struct FitFigures {

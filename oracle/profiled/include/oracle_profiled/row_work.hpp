@@ -2,6 +2,7 @@
 
 #include "oracle/gpu.hpp"
 #include "oracle/roofline_oracle.hpp"
+#include "oracle_profiled/expert_tiles.hpp"
 
 #include <cmath>
 
@@ -16,6 +17,7 @@ struct RowWork {
   double fixed = 0;  ///< seconds: kernel start
   std::uint32_t experts = 0;  ///< more than 0: weights are read as far as tokens hit them
   std::uint32_t experts_per_token = 0;
+  bool in_expert_tiles = false;  ///< the experts' rows come balanced, each expert's in tiles of ExpertTiles
   double tile = 1;  ///< rows that a matrix kernel computes at once at least: times are those of the next multiple
 
   /// Rows that a matrix kernel computes for `rows`. Tiles are 128 rows high once there are more than two of them;
@@ -30,6 +32,10 @@ struct RowWork {
   double compute(double rows) const { return compute_per_row * rows; }
   double memory(double rows) const { return memory_fixed * weight_share(rows) + memory_per_row * rows; }
   double seconds(double rows) const { return std::max(compute(rows), memory(rows)) + fixed; }
+  /// What grows as the time does between two sizes that were measured.
+  double progress(double rows) const {
+    return in_expert_tiles ? ExpertTiles(experts, experts_per_token).progress(rows) : seconds(rows);
+  }
   /// Time under a clock that makes computing `slowdown` times slower and reading `slowdown_memory` times ÷ time.
   double clock_factor(double rows, double slowdown, double slowdown_memory = 1) const;
   double weight_share(double rows) const;

@@ -13,7 +13,8 @@ namespace dooly::oracle {
 ///   and not always a better one (a served step of Llama-3.1-8B takes a quarter longer at 448 rows than at 464); of
 ///   others made monotone as long as the same kernels run: where measured times fall, neighbours are averaged. From one
 ///   kernel to the next they may fall (LibTorch looks 16 tokens up in 7.7 us, 17 in 1.6).
-/// - Between two points: linear in the work between them, so a measured tile step stays a step and the knee from
+/// - Between two points: linear in the progress of the work between them, so a measured tile step stays a step and the
+/// knee from
 ///   memory to computing stays a knee. No curve is laid through the points. Rows count up to the next multiple of
 ///   `work.tile`, but not beyond the next point: between points a tile apart a step is where the tile begins. Not so
 ///   between points that name their kernels: sweeps look for steps, so there is none between two (linears of 513 to
@@ -28,6 +29,7 @@ class WorkCurve {
     double x = 0;
     double seconds = 0;
     std::uint64_t kernels = 0;  ///< a mark of those that ran; 0: not known
+    Origin origin = Origin::kMeasured;
   };
   WorkCurve() = default;
   /// Points in any order, equal x averaged; those of no positive time are left out. `work` must grow with x.
@@ -55,6 +57,8 @@ class WorkCurve {
     best_ = best;
     fold_error_ = std::max(fold_error_, error);
   }
+  /// Instead of what leaving points out tells.
+  void state_error(double error) { fold_error_ = error; }
 
  private:
   double between(std::size_t upper, double x) const;
