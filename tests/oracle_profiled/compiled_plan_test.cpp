@@ -1,4 +1,5 @@
 #include "oracle_profiled/fit_figures.hpp"
+#include "oracle_profiled/measurement_error.hpp"
 #include "oracle_profiled/profiled_oracle.hpp"
 
 #include "hand_made.hpp"
@@ -85,6 +86,21 @@ TEST(ProfiledOracle, AddsUpItsOperators) {
   EXPECT_GT(from.measured, 0);
   EXPECT_GT(cost.stated_error, 0);
   EXPECT_LT(cost.stated_error, 0.5);
+}
+
+TEST(ProfiledOracle, NoStepIsClaimedToBeExact) {
+  const test::HandMadeSource source = small_source();
+  const ProfiledOracle oracle = oracle_of(small_plan(), source);
+  for (const std::uint32_t n : {1, 7, 8, 64}) {
+    for (const std::uint64_t context : {16, 100, 256, 4096}) {
+      BatchShape shape = decodes(n, context);
+      EXPECT_GE(oracle.cost(shape, {}).stated_error, kAgainError) << n << " at " << context;
+      const std::array chunks{PrefillChunk{128, 0}, PrefillChunk{1, 16}};
+      shape.prefills = chunks;
+      shape.prefill_tokens = 129;
+      EXPECT_GE(oracle.cost(shape, {}).stated_error, kAgainError) << n << " at " << context << " beside a prompt";
+    }
+  }
 }
 
 TEST(ProfiledOracle, PadsToCapturedSizes) {

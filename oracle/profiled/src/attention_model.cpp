@@ -3,6 +3,7 @@
 #include "key_dtype.hpp"
 #include "nnls.hpp"
 #include "oracle/oracle_error.hpp"
+#include "oracle_profiled/measurement_error.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -153,10 +154,11 @@ AttentionModel::AttentionModel(const std::vector<Sample>& as_timed, const Attent
     if (s.status != SampleStatus::kOk || !(s.median_s > 0)) continue;
     ++points_;
     if (s.point[kPrefills] == 0 && s.point[kDecodes] > 0 && !is_leaning(s)) {
-      decodes.push_back(
-          {number(s, kDecodes), place_of(only_context(s) + 1, work_.attended(only_context(s))), s.median_s});
+      decodes.push_back({number(s, kDecodes), place_of(only_context(s) + 1, work_.attended(only_context(s))),
+                         s.median_s, measurement_error(s)});
     } else if (s.point[kDecodes] == 0 && s.point[kPrefills] > 0 && s.point[kQuery] > 0) {
-      prefills.push_back({number(s, kPrefills), number(s, kQuery), number(s, kContext), s.median_s});
+      prefills.push_back(
+          {number(s, kPrefills), number(s, kQuery), number(s, kContext), s.median_s, measurement_error(s)});
     }
   }
   decode_.fit(decodes, work_, limits.max_decodes, limits.max_context, decode_launches(samples, true));
@@ -209,6 +211,7 @@ void AttentionModel::fit_mixed(const std::vector<Sample>& samples) {
     points.push_back(
         mixed_point(batch, mean, launch_of(mean), prefill_.at(batch).seconds, decode_.seconds(n, mean.place)));
     points.back().seconds = s.median_s;
+    points.back().error = measurement_error(s);
   }
   if (work_.dealt && work_.dealt->is_mixed_in_one()) add_of_same_kernel(samples, points.size() < kFewMixed, uneven);
   mixed_.fit(points, work_, uneven);
@@ -312,7 +315,8 @@ AttentionModel::Result AttentionModel::of_decodes(const BatchShape& shape) const
   const Answer decode = decode_.at(mean.decodes, mean.place);
   result.seconds = uneven_seconds(decode.seconds, mean);
   result.origin = result.seconds != decode.seconds ? worse(decode.origin, Origin::kInterpolated) : decode.origin;
-  result.error = result.origin == Origin::kInterpolated ? std::max(decode.error, decode_.fold_error()) : decode.error;
+  result.error =
+      result.origin == Origin::kInterpolated ? std::max(decode.error, decode_.interpolation_error()) : decode.error;
   result.compute_seconds = mean.decodes * mean.attended * work_.decode_pair_s;
   result.decode_seconds = result.seconds;
   result.clock_seconds = result.seconds * decode_slowdown(mean);
@@ -349,7 +353,7 @@ bool AttentionModel::at_by_tiles(const BatchShape& shape, const PrefillSurface::
                          result.decode_seconds * decode_slowdown(mean);
   result.compute_seconds = mean.decodes * mean.attended * work_.decode_pair_s + batch.pair_sum * work_.pair_s;
   result.origin = Origin::kInterpolated;
-  result.error = mixed_.fold_error();
+  result.error = mixed_.interpolation_error();
   return true;
 }
 
@@ -388,7 +392,8 @@ AttentionModel::Result AttentionModel::of_both(const BatchShape& shape, const Ch
   result.error = (prefill.error * prefill.seconds + decode.error * decode.seconds) / parts;
   if (!mixed_.is_measured()) {
     result.seconds = parts;
-    if (result.origin == Origin::kMeasured) result.origin = Origin::kInterpolated;
+    result.origin = worse(result.origin, Origin::kInterpolated);
+    result.error = std::max(result.error, kExtrapolationError);  // what both in one launch save or cost is not known
     return result;
   }
   const DecodeMean mean = leaning(mean_of(shape));
@@ -400,8 +405,8 @@ AttentionModel::Result AttentionModel::of_both(const BatchShape& shape, const Ch
   if (!is_in_tiles) result.seconds += even * mean.cv * skew.slope(mean.decodes);
   result.origin = mixed_.covers(point.where) ? Origin::kInterpolated : Origin::kExtrapolated;
   result.error = result.origin == Origin::kInterpolated
-                     ? mixed_.fold_error()
-                     : std::max({mixed_.fold_error(), result.error, kExtrapolationError});
+                     ? mixed_.interpolation_error()
+                     : std::max({mixed_.interpolation_error(), result.error, kExtrapolationError});
   return result;
 }
 
@@ -411,7 +416,9 @@ void AttentionModel::share(const BatchShape& shape, Result& result) const {
   result.clock_seconds *= 1 - saved / result.seconds;
   result.seconds -= saved;
   result.decode_seconds -= saved;
-  if (result.origin == Origin::kMeasured) result.origin = Origin::kInterpolated;
+  if (result.origin != Origin::kMeasured) return;
+  result.origin = Origin::kInterpolated;
+  result.error = std::max(result.error, decode_.interpolation_error());
 }
 
 double AttentionModel::fold_error() const {

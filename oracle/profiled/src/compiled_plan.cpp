@@ -51,9 +51,10 @@ void CompiledPlan::AttentionOperatorModel::hold(const BatchShape& shape, std::sp
                                                 AttentionModel::Result& result) const {
   BatchShape less = shape;
   less.prefills = chunks;
-  const double least = model.at(less, ChunkSums::of(less)).seconds;
-  if (result.seconds >= least) return;
-  result.seconds = least;
+  const AttentionModel::Result least = model.at(less, ChunkSums::of(less));
+  if (result.seconds >= least.seconds) return;
+  result.seconds = least.seconds;
+  result.error = std::max(result.error, least.error);
   result.origin = worse(result.origin, Origin::kInterpolated);
 }
 
@@ -94,6 +95,7 @@ void CompiledPlan::AttentionOperatorModel::hold_longest_chunk(const BatchShape& 
   hold(shape, std::span(others).first(shape.prefills.size()), held);
   result.seconds = lost < 1 ? result.seconds + lost * (held.seconds - result.seconds) : held.seconds;
   result.origin = held.origin;
+  result.error = held.error;
 }
 
 CompiledPlan::Row CompiledPlan::row_of(const std::vector<RowOperator>& operators, double rows) {

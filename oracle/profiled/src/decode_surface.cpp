@@ -11,14 +11,8 @@ namespace {
 constexpr std::size_t kEnoughToFit = 6;
 
 NodeGrid::Measured averaged(const std::vector<DecodeSurface::Point>& points) {
-  std::map<std::pair<double, double>, std::pair<double, int>> sums;
-  for (const auto& p : points) {
-    auto& [sum, count] = sums[{p.decodes, p.attended}];
-    sum += p.seconds;
-    ++count;
-  }
   NodeGrid::Measured out;
-  for (const auto& [where, sum] : sums) out[where] = sum.first / sum.second;
+  for (const auto& p : points) out[{p.decodes, p.attended}].add(p.seconds, p.error);
   return out;
 }
 
@@ -74,6 +68,7 @@ void DecodeSurface::fit(const std::vector<Point>& points, const AttentionRooflin
   }
   build(points, std::move(more_u), std::move(more_x));
   fold_error_ = measure_folds(points);
+  points_error_ = mean_error(points);
   uneven_.clear();
 }
 
@@ -111,7 +106,7 @@ double DecodeSurface::relative_error(const std::vector<Point>& points) const {
 void DecodeSurface::build(const std::vector<Point>& points, std::vector<double> more_u, std::vector<double> more_x) {
   NodeGrid::Measured measured = averaged(points);
   const bool roofline = measured.empty();
-  if (roofline) measured[{1, 1}] = base(1, 1);
+  if (roofline) measured[{1, 1}].add(base(1, 1), kRooflineError);
   for (const auto& [where, time] : measured) {
     more_u.push_back(where.first);
     more_x.push_back(where.second);
@@ -148,10 +143,10 @@ Answer DecodeSurface::at(double n, double a) const {
   if (used > 1) answer.origin = worse(answer.origin, Origin::kInterpolated);
   switch (answer.origin) {
     case Origin::kMeasured: answer.error = beyond; break;
-    case Origin::kInterpolated: answer.error = fold_error_; break;
+    case Origin::kInterpolated: answer.error = interpolation_error(); break;
     case Origin::kExtrapolated:
       answer.error =
-          std::min(1.0, (points_ > 1 ? std::max(fold_error_, kExtrapolationError) : kOnePointError) + beyond);
+          std::min(1.0, (points_ > 1 ? std::max(interpolation_error(), kExtrapolationError) : kOnePointError) + beyond);
       break;
     case Origin::kRoofline: answer.error = kRooflineError; break;
   }

@@ -1,6 +1,7 @@
 #include "oracle_profiled/linear_surface.hpp"
 
 #include "key_dtype.hpp"
+#include "oracle_profiled/measurement_error.hpp"
 
 #include <cmath>
 #include <set>
@@ -55,7 +56,7 @@ LinearSurface::LinearSurface(const std::vector<SampleSet>& sets, const OperatorK
     Points& points = by_k_[set.key.dims[0]][set.key.dims[1]];
     for (const Sample& s : set.samples)
       if (s.status == SampleStatus::kOk && s.regime != ClockRegime::kSustained && s.median_s > 0)
-        points.push_back({double(s.point[0]), s.median_s});
+        points.push_back({double(s.point[0]), s.median_s, 0, measurement_error(s)});
     if (points.empty()) by_k_[set.key.dims[0]].erase(set.key.dims[1]);
   }
   std::erase_if(by_k_, [](const auto& row) { return row.second.empty(); });
@@ -100,10 +101,13 @@ WorkCurve LinearSurface::blend(const std::vector<Corner>& corners, std::uint64_t
   const RowWork own = work(double(k), double(n));
   std::vector<WorkCurve::Point> points;
   for (const double m : rows) {
-    double log_share = 0;
-    for (std::size_t i = 0; i < curves.size(); ++i)
-      log_share += corners[i].weight * std::log(curves[i].at(m).seconds / curves[i].work().seconds(m));
-    points.push_back({m, own.seconds(m) * std::exp(log_share)});
+    double log_share = 0, error = 0;
+    for (std::size_t i = 0; i < curves.size(); ++i) {
+      const Answer corner = curves[i].at(m);
+      log_share += corners[i].weight * std::log(corner.seconds / curves[i].work().seconds(m));
+      error += corners[i].weight * corner.error;
+    }
+    points.push_back({m, own.seconds(m) * std::exp(log_share), 0, error});
   }
   return WorkCurve(std::move(points), own);
 }

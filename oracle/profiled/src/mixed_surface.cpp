@@ -17,6 +17,7 @@ constexpr std::size_t kMostNodes = 4u << 20;
 void MixedSurface::fit(const std::vector<Point>& points, const AttentionRoofline& work, const Launches& uneven) {
   work_ = work;
   fold_error_ = 0;
+  points_error_ = mean_error(points);
   if (points.size() >= 16) {  // one fold of eight: a full set would cost seconds
     std::vector<Point> kept, out;
     for (std::size_t i = 0; i < points.size(); ++i) (i % 8 == 3 ? out : kept).push_back(points[i]);

@@ -51,6 +51,12 @@ void make_monotone_in_both(NodeGrid& grid) {
 
 }  // namespace
 
+void NodeGrid::Time::add(double more_seconds, double more_error) {
+  ++count;
+  seconds += (more_seconds - seconds) / static_cast<double>(count);
+  error += (more_error - error) / static_cast<double>(count);
+}
+
 NodeGrid NodeGrid::build(const Measured& measured, const Base& base, const std::vector<double>& more_u,
                          const std::vector<double>& more_x, Monotone monotone) {
   std::map<double, std::vector<Ratio>> rows;
@@ -58,7 +64,7 @@ NodeGrid NodeGrid::build(const Measured& measured, const Base& base, const std::
   for (const auto& [where, time] : measured) {
     us.insert(where.first);
     xs.insert(where.second);
-    rows[where.first].push_back({where.second, time / base(where.first, where.second)});
+    rows[where.first].push_back({where.second, time.seconds / base(where.first, where.second)});
   }
   NodeGrid grid;
   grid.u.assign(us.begin(), us.end());
@@ -88,9 +94,11 @@ NodeGrid NodeGrid::build(const Measured& measured, const Base& base, const std::
   const std::vector<double> before = grid.seconds;
   if (monotone == Monotone::kBoth) make_monotone_in_both(grid);
   if (monotone == Monotone::kInX) make_monotone_in_x(grid);
-  for (std::size_t k = 0; k < before.size(); ++k)
-    if (grid.origin[k] == Origin::kMeasured)
-      grid.error[k] = static_cast<float>(std::abs(grid.seconds[k] / before[k] - 1));
+  for (std::size_t k = 0; k < before.size(); ++k) {
+    if (grid.origin[k] != Origin::kMeasured) continue;
+    const double own = measured.at({grid.u[k / grid.x.size()], grid.x[k % grid.x.size()]}).error;
+    grid.error[k] = static_cast<float>(std::max(own, std::abs(grid.seconds[k] / before[k] - 1)));
+  }
   return grid;
 }
 

@@ -7,6 +7,7 @@
 #include "oracle/oracle_error.hpp"
 #include "oracle_profiled/entry_work.hpp"
 #include "oracle_profiled/fused_norm.hpp"
+#include "oracle_profiled/measurement_error.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -60,7 +61,7 @@ WorkCurve under_random_router(const WorkCurve& balanced, const RowWork& work, co
     const Answer even = balanced.at(tokens);
     const double time = experts.random_seconds(tokens, seconds);
     const bool is_same = std::abs(time / even.seconds - 1) < kSame;
-    points.push_back({tokens, time, 1, is_same ? even.origin : Origin::kInterpolated});
+    points.push_back({tokens, time, 1, even.error, is_same ? even.origin : Origin::kInterpolated});
   }
   WorkCurve curve(std::move(points), work);
   curve.state_error(balanced.fold_error());
@@ -247,7 +248,7 @@ std::vector<WorkCurve::Point> PlanCompiler::points_of(const PlanEntry& entry, co
   std::vector<WorkCurve::Point> points;
   if (entry.binding != Binding::kExperts) {
     for (const Sample& s : samples)
-      if (is_of(s)) points.push_back({double(s.point[0]), s.median_s, kernels_mark(s)});
+      if (is_of(s)) points.push_back({double(s.point[0]), s.median_s, kernels_mark(s), measurement_error(s)});
     return points;
   }
   // The routing asked for, else the nearest one that was measured; activated experts where they are known.
@@ -267,9 +268,9 @@ std::vector<WorkCurve::Point> PlanCompiler::points_of(const PlanEntry& entry, co
     if (!is_of(s) || s.point[2] != routing) continue;
     if (s.point[1] == 0) {
       const double scale = is_scaled ? experts_of(entry.key).random_over_balanced(double(s.point[0])) : 1;
-      points.push_back({double(s.point[0]), s.median_s * scale, kernels_mark(s)});
+      points.push_back({double(s.point[0]), s.median_s * scale, kernels_mark(s), measurement_error(s)});
     } else {
-      by_tokens[double(s.point[0])].push_back({double(s.point[1]), s.median_s});
+      by_tokens[double(s.point[0])].push_back({double(s.point[1]), s.median_s, 0, measurement_error(s)});
     }
   }
   RowWork experts_work;  // time grows with the experts that are read
@@ -280,9 +281,9 @@ std::vector<WorkCurve::Point> PlanCompiler::points_of(const PlanEntry& entry, co
         active_expert_share(all_experts(entry.key), dim(entry.key, 3), static_cast<std::uint32_t>(tokens));
     const double expected = std::max(1.0, dim(entry.key, 2) * share);
     const WorkCurve by_experts(activated, experts_work);
-    points.push_back(
-        {tokens,
-         by_experts.at(std::clamp(expected, by_experts.points().front().x, by_experts.points().back().x)).seconds});
+    const Answer at_expected =
+        by_experts.at(std::clamp(expected, by_experts.points().front().x, by_experts.points().back().x));
+    points.push_back({tokens, at_expected.seconds, 0, at_expected.error});
   }
   return points;
 }

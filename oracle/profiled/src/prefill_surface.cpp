@@ -35,6 +35,7 @@ void PrefillSurface::fit(const std::vector<Point>& points, const AttentionRoofli
   work_ = work;
   build(points);
   fold_error_ = measure_folds(points);
+  points_error_ = mean_error(points);
 }
 
 void PrefillSurface::fit_base(const std::vector<Point>& points) {
@@ -74,16 +75,12 @@ void PrefillSurface::build(const std::vector<Point>& points) {
 void PrefillSurface::build_grid(Grid& grid, const std::vector<Point>& points, bool by_context) const {
   grid = {};
   grid.by_context = by_context;
-  std::map<std::pair<double, double>, std::pair<double, int>> sums;
+  NodeGrid::Measured measured;
   for (const Point& p : points) {
     if (by_context ? p.chunks != 1 : p.context != 0) continue;
-    auto& [sum, count] = sums[{by_context ? p.context : p.chunks, p.query}];
-    sum += p.seconds;
-    ++count;
+    measured[{by_context ? p.context : p.chunks, p.query}].add(p.seconds, p.error);
   }
-  if (sums.empty()) return;
-  NodeGrid::Measured measured;
-  for (const auto& [where, sum] : sums) measured[where] = sum.first / sum.second;
+  if (measured.empty()) return;
   grid.nodes = NodeGrid::build(
       measured, [&](double u, double x) { return base_at(grid, u, x); }, {}, {},
       tile_fit_.is_fitted() ? NodeGrid::Monotone::kNot : NodeGrid::Monotone::kBoth);
@@ -164,10 +161,10 @@ Answer PrefillSurface::at(const Batch& b) const {
   if (!has_chunks && !has_contexts) answer.origin = Origin::kExtrapolated;
   if (b.query_sum != b.chunks * b.query) answer.origin = worse(answer.origin, Origin::kInterpolated);
   if (answer.origin == Origin::kInterpolated) {
-    answer.error = fold_error_;
+    answer.error = interpolation_error();
   } else if (answer.origin == Origin::kExtrapolated) {
-    answer.error =
-        std::min(1.0, (points_ > 1 ? std::max(fold_error_, kExtrapolationError) : kOnePointError) + answer.error);
+    answer.error = std::min(
+        1.0, (points_ > 1 ? std::max(interpolation_error(), kExtrapolationError) : kOnePointError) + answer.error);
   }
   return answer;
 }

@@ -38,9 +38,13 @@ std::vector<Point> distinct(std::vector<Point> points) {
   std::vector<Point> out;
   for (std::size_t i = 0; i < points.size();) {
     std::size_t j = i;
-    double sum = 0;
-    for (; j < points.size() && points[j].x == points[i].x; ++j) sum += points[j].seconds;
-    out.push_back({points[i].x, sum / static_cast<double>(j - i), points[i].kernels, points[i].origin});
+    double seconds = 0, error = 0;
+    for (; j < points.size() && points[j].x == points[i].x; ++j) {
+      seconds += points[j].seconds;
+      error += points[j].error;
+    }
+    const auto count = static_cast<double>(j - i);
+    out.push_back({points[i].x, seconds / count, points[i].kernels, error / count, points[i].origin});
     i = j;
   }
   return out;
@@ -63,6 +67,7 @@ WorkCurve::WorkCurve(std::vector<Point> points, const RowWork& work)
     : points_(distinct(std::move(points))),
       work_(work) {
   for (const Point& p : points_) measured_.push_back(p.seconds);
+  points_error_ = mean_error(points_);
   fold_error_ = measure_folds();
   raise(points_);
 }
@@ -83,21 +88,22 @@ Answer WorkCurve::at(double x) const {
   if (above != points_.end() && above->x == x) {
     const double measured = measured_[static_cast<std::size_t>(above - points_.begin())];
     const bool is_product = work_.tile > 1;
-    const double seconds = is_product ? measured : above->seconds, raised = std::abs(seconds / measured - 1);
+    const double seconds = is_product ? measured : above->seconds;
+    const double error = std::max(std::abs(seconds / measured - 1), above->error);
     const Origin origin = worse(best_, above->origin);
-    if (origin != Origin::kMeasured) return {seconds, origin, std::max(fold_error_, raised)};
-    return {seconds, Origin::kMeasured, raised};
+    if (origin != Origin::kMeasured) return {seconds, origin, std::max(fold_error_, error)};
+    return {seconds, Origin::kMeasured, error};
   }
   if (above != points_.begin() && above != points_.end()) {
     // Of what a sweep measured, steps were looked for: a row behind an edge is a point where one was found.
     const bool is_swept = above->kernels != 0 && std::prev(above)->kernels != 0;
     const double rows = is_swept ? x : std::min(work_.tiled(x), above->x);
     return {between(static_cast<std::size_t>(above - points_.begin()), rows), worse(best_, Origin::kInterpolated),
-            fold_error_};
+            interpolation_error()};
   }
   const Point& near = above == points_.end() ? points_.back() : points_.front();
   const double doublings = std::abs(std::log2((x + 1) / (near.x + 1)));
-  const double base = points_.size() == 1 ? kOnePointError : std::max(fold_error_, kExtrapolationError);
+  const double base = points_.size() == 1 ? kOnePointError : std::max(interpolation_error(), kExtrapolationError);
   const double least = work_.seconds(near.x);
   return {least > 0 ? near.seconds * (work_.seconds(x) / least) : near.seconds, worse(best_, Origin::kExtrapolated),
           std::min(1.0, base + kExtrapolationError * doublings)};

@@ -4,6 +4,7 @@
 #include "oracle_profiled/node_grid.hpp"
 #include "oracle_profiled/tile_fit.hpp"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 
@@ -19,6 +20,7 @@ class DecodeSurface {
  public:
   struct Point {
     double decodes, attended, seconds;
+    double error = 0;  ///< relative, of the measurement itself
   };
   /// Without points: the roofline.
   /// `uneven`: decodes of two lengths, which tell about tiles where points are few.
@@ -28,6 +30,8 @@ class DecodeSurface {
   bool is_measured() const { return points_ > 0; }
   std::size_t points() const { return points_; }
   double fold_error() const { return fold_error_; }
+  /// What is stated between points: fold_error(), but no less than the points themselves have.
+  double interpolation_error() const { return std::max(fold_error_, points_error_); }
   Answer at(double decodes, double attended) const;
 
   double seconds(double decodes, double attended) const {
@@ -104,7 +108,7 @@ class DecodeSurface {
   CellIndex rows_, columns_;  // of its nodes
   std::vector<double> inverse_u_, inverse_x_;
   std::size_t points_ = 0;
-  double fold_error_ = 0;
+  double fold_error_ = 0, points_error_ = 0;
 };
 
 }  // namespace dooly::oracle

@@ -2,6 +2,7 @@
 
 #include "oracle_profiled/tile_fit.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <vector>
@@ -18,6 +19,7 @@ class MixedSurface {
     std::array<double, 4> where;  ///< query tokens, context, decodes, attended
     FlashTiles::Launch launch;
     double prefill_s = 0, decode_s = 0, seconds = 0;
+    double error = 0;  ///< relative, of the measurement itself
   };
   using Launches = std::vector<TileFit::Point>;
   /// `uneven`: with decodes of two lengths, and what else the fit of tiles alone is made of.
@@ -25,6 +27,8 @@ class MixedSurface {
   bool is_measured() const { return !ratios_.empty(); }
   std::size_t points() const { return points_; }
   double fold_error() const { return fold_error_; }
+  /// What is stated between points: fold_error(), but no less than the points themselves have.
+  double interpolation_error() const { return std::max(fold_error_, points_error_); }
   /// `seconds` of the point is not read.
   double seconds(const Point& point) const;
   bool follows_tiles() const { return tile_fit_.is_fitted(); }
@@ -43,7 +47,7 @@ class MixedSurface {
   std::array<std::size_t, 4> strides_{};
   std::vector<float> ratios_;
   std::size_t points_ = 0;
-  double fold_error_ = 0;
+  double fold_error_ = 0, points_error_ = 0;
 };
 
 }  // namespace dooly::oracle

@@ -16,13 +16,19 @@ namespace dooly::oracle {
 /// by the ratio of the measured times to it, interpolated along their row and held beyond its ends. Made monotone in
 /// both coordinates, unless the base is known to fall.
 struct NodeGrid {
-  using Measured = std::map<std::pair<double, double>, double>;  ///< (u, x) to seconds
+  struct Time {
+    double seconds = 0, error = 0;  ///< relative, of the measurement itself
+    std::size_t count = 0;
+    void add(double more_seconds, double more_error);  ///< both are then means
+  };
+  using Measured = std::map<std::pair<double, double>, Time>;  ///< by (u, x)
   using Base = std::function<double(double u, double x)>;
 
   std::vector<double> u, x;       ///< nodes, ascending
   std::vector<double> seconds;    ///< by u, then x
   std::vector<Origin> origin;     ///< of each node: measured, interpolated or extrapolated
-  std::vector<float> error;       ///< what being made monotone (measured nodes) or being extrapolated adds
+  std::vector<float>
+      error;  ///< of measured nodes: theirs, or what being made monotone adds; of others what being extrapolated does
 
   std::size_t at(std::size_t i, std::size_t j) const { return i * x.size() + j; }
   bool empty() const { return seconds.empty(); }

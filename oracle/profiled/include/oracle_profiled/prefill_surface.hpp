@@ -4,6 +4,7 @@
 #include "oracle_profiled/node_grid.hpp"
 #include "oracle_profiled/tile_fit.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace dooly::oracle {
@@ -16,6 +17,7 @@ class PrefillSurface {
  public:
   struct Point {
     double chunks, query, context, seconds;
+    double error = 0;  ///< relative, of the measurement itself
   };
   /// A batch: `chunks` equal chunks stand for it; sums are the batch's own.
   struct Batch {
@@ -28,6 +30,8 @@ class PrefillSurface {
   bool is_measured() const { return points_ > 0; }
   std::size_t points() const { return points_; }
   double fold_error() const { return fold_error_; }
+  /// What is stated between points: fold_error(), but no less than the points themselves have.
+  double interpolation_error() const { return std::max(fold_error_, points_error_); }
   Answer at(const Batch& batch) const;
   Batch batch_of(double chunks, double query, double context) const;
 
@@ -54,7 +58,7 @@ class PrefillSurface {
   TileFit tile_fit_;
   Grid by_chunks_, by_context_;
   std::size_t points_ = 0;
-  double fold_error_ = 0;
+  double fold_error_ = 0, points_error_ = 0;
 };
 
 }  // namespace dooly::oracle

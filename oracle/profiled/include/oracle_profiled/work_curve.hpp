@@ -3,6 +3,7 @@
 #include "oracle_profiled/answer.hpp"
 #include "oracle_profiled/row_work.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -29,6 +30,7 @@ class WorkCurve {
     double x = 0;
     double seconds = 0;
     std::uint64_t kernels = 0;  ///< a mark of those that ran; 0: not known
+    double error = 0;  ///< relative, of the measurement itself
     Origin origin = Origin::kMeasured;
   };
   WorkCurve() = default;
@@ -41,6 +43,10 @@ class WorkCurve {
   Answer at(double x) const;
   /// Mean relative error of points that were left out (up to 10 folds; the ends always stay); 0 for two points or less.
   double fold_error() const { return fold_error_; }
+  /// What is stated between points: fold_error(), but no less than the points themselves have.
+  double interpolation_error() const {
+    return std::max({fold_error_, points_error_, points_.size() < 3 ? kExtrapolationError : 0});
+  }
   /// Replaces the time of each point; those of one kernel stay monotone.
   template <typename Scale>
   void rescale(const Scale& seconds_of) {
@@ -68,6 +74,7 @@ class WorkCurve {
   std::vector<double> measured_;  // times of the points before they were made monotone
   RowWork work_;
   double fold_error_ = 0;
+  double points_error_ = 0;  // mean of the points' own
   Origin best_ = Origin::kMeasured;
 };
 
