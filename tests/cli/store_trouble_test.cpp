@@ -279,7 +279,7 @@ TEST_F(StoreTrouble, AByteOrderMarkIsToldFromAForeignVersion) {
   for (const std::string& line : {"\xef\xbb\xbf" + header + "\n", header + "\r\n"}) {
     const ProcessResult result = dooly({"store", "ls", scratch_.file("f.jsonl", line)});
     EXPECT_EQ(result.code, 2);
-    EXPECT_TRUE(has(result.err, "f.jsonl: its first line must be these bytes")) << result.err;
+    EXPECT_TRUE(has(result.err, "f.jsonl: its first line must be this and a line feed")) << result.err;
   }
 }
 

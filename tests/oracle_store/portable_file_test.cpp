@@ -1,6 +1,7 @@
 #include "oracle_store/portable_file.hpp"
 
 #include "oracle/canonical_json.hpp"
+#include "oracle/sha256.hpp"
 #include "oracle_store/sources.hpp"
 #include "portable_line.hpp"
 #include "random_store.hpp"
@@ -136,6 +137,36 @@ TEST(PortableFile, PlainTextIsReadToo) {
   write_portable(scratch / "f", few_records());
   write_text(scratch / "plain", decompressed(scratch / "f"));
   PortableReader reader(scratch / "plain");
+  EXPECT_EQ(all_records(reader), few_records());
+}
+
+/// A space behind every separator, as other programs write JSON.
+std::string spaced(const std::string& line) {
+  std::string out;
+  bool is_text = false;
+  for (const char c : line) {
+    out += c;
+    if (c == '"') is_text = !is_text;  // these lines have no escapes
+    if (!is_text && (c == ',' || c == ':')) out += ' ';
+  }
+  return out;
+}
+
+TEST(PortableFile, EveryLineMayBeSpaced) {
+  const Scratch scratch;
+  write_portable(scratch / "f", few_records());
+  std::istringstream stream(decompressed(scratch / "f"));
+  std::string text;
+  std::size_t count = 0;
+  for (std::string line; std::getline(stream, line) && line.find("\"end\"") == std::string::npos; ++count)
+    text += spaced(line) + "\n";
+  EXPECT_EQ(text.substr(0, text.find('\n')), R"({"format": "dooly-store", "record": "header", "version": 1})");
+  oracle::Sha256 hash;
+  hash.update(text);
+  text += spaced(R"({"lines":)" + std::to_string(count) + R"(,"record":"end","sha256":")" + hash.finish_hex() + "\"}") +
+          "\n";
+  write_text(scratch / "g", text);
+  PortableReader reader(scratch / "g");
   EXPECT_EQ(all_records(reader), few_records());
 }
 

@@ -151,7 +151,7 @@ class PortableReader::Impl {
   bool next(Record& record) {
     std::string_view line;
     if (!input_.next(line)) input_.fail("the file is cut off: its last line is no checksum");
-    if (line.find(R"("record":"end")") != std::string_view::npos && is_end(line)) return false;
+    if (line.find(R"("end")") != std::string_view::npos && is_end(line)) return false;
     try {
       parse_portable_line(line, record);
     } catch (const StoreError& error) {
@@ -169,14 +169,23 @@ class PortableReader::Impl {
     ++lines_;
   }
 
+  /// In another spelling; not behind a carriage return, which a program that changed all line ends would have left.
+  static bool is_spelt_header(std::string_view line) {
+    try {
+      return !line.ends_with('\r') && oracle::canonical_form(line, "header") == kHeader;
+    } catch (const oracle::OracleError&) {
+      return false;
+    }
+  }
+
   void check_header(std::string_view line) {
-    if (line == kHeader) return;
+    if (line == kHeader || is_spelt_header(line)) return;
     const nlohmann::json header = nlohmann::json::parse(line, nullptr, false);
     if (!header.is_object() || header.value("format", nlohmann::json()) != "dooly-store")
       throw StoreError(name_ + ": is no portable store: its first line should be " + std::string(kHeader));
     if (header.value("version", nlohmann::json()) == 1)
       throw StoreError(
-          fmt::format("{}: its first line must be these bytes and a line feed, without carriage return, "
+          fmt::format("{}: its first line must be this and a line feed, without carriage return, "
                       "byte order mark or other members: {}",
                       name_, kHeader));
     throw StoreError(fmt::format("{}: holds schema version {}, this program reads and writes version 1", name_,
