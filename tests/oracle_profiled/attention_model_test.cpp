@@ -1,4 +1,5 @@
 #include "oracle_profiled/attention_model.hpp"
+#include "oracle_profiled/measurement_error.hpp"
 
 #include "hand_made.hpp"
 #include "oracle/operator_keys.hpp"
@@ -72,7 +73,8 @@ TEST(AttentionModel, FollowsTheWorkBetweenDecodes) {
   const auto result = ask(model, decodes(20, 3000));
   EXPECT_NEAR(result.seconds / decode_law(20, 3000), 1, 1e-6);
   EXPECT_EQ(result.origin, Origin::kInterpolated);
-  EXPECT_LT(result.error, 0.01);
+  EXPECT_GE(result.error, kUntoldError);  // the law leaves nothing to be missed, but its samples tell no spread
+  EXPECT_LT(result.error, 0.035);
 }
 
 TEST(AttentionModel, ExtrapolatesDecodesAlongTheWork) {
