@@ -169,10 +169,10 @@ class PortableReader::Impl {
     ++lines_;
   }
 
-  /// In another spelling; not behind a carriage return, which a program that changed all line ends would have left.
+  /// In another spelling; without a byte order mark and a carriage return, which programs that rewrite text leave.
   static bool is_spelt_header(std::string_view line) {
     try {
-      return !line.ends_with('\r') && oracle::canonical_form(line, "header") == kHeader;
+      return !line.starts_with('\xef') && !line.ends_with('\r') && oracle::canonical_form(line, "header") == kHeader;
     } catch (const oracle::OracleError&) {
       return false;
     }
