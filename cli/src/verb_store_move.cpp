@@ -8,6 +8,7 @@
 #include "verb_store.hpp"
 
 #include "oracle_import/import_profile.hpp"
+#include "oracle_store/links.hpp"
 #include "oracle_store/record_set.hpp"
 
 #include <memory>
@@ -64,6 +65,7 @@ RecordOpener read_profiles(const ImportArguments& arguments, Terminal& terminal)
       throw UsageError(error.what());
     }
   }
+  store::add_links(*records);
   const std::string name = arguments.inputs.front();
   return [records, name] { return records->stream(name); };
 }

@@ -1,4 +1,5 @@
 #include "cli_error.hpp"
+#include "collective_listing.hpp"
 #include "named_stores.hpp"
 #include "record_opener.hpp"
 #include "stored_fits.hpp"
@@ -41,6 +42,7 @@ class Wanted {
     if (words.size() > 1 || !has_kind) name_ = words.back();
   }
   const std::string& thing() const { return thing_; }
+  bool is_all_collectives() const { return thing_ == "collectives" && name_.empty(); }
   bool is(const std::string& thing, const std::string& full) {
     if ((!thing_.empty() && thing_ != thing) || !full.starts_with(name_)) return false;
     const std::string found = thing + " " + full;
@@ -83,8 +85,8 @@ class SampleTables {
       gpu_ = environment.gpu;
       text_ +=
           "\nenvironment " + environment_id_.substr(0, 12) + " (" + store::title(environment) + "), microseconds:\n";
-      rows_ = {{"REGIME", "POINT", "STATUS", "MEDIAN", "MEAN", "STD", "MIN", "P10", "P90", "COUNT", "MHz", "W",
-                "KERNELS", "NOTE"}};
+      rows_ = {{"REGIME", "POINT", "STATUS", "MEDIAN", "MEAN", "STD", "MIN", "P10", "P90", "COUNT", "PROCESSES", "MHz",
+                "W", "KERNELS", "NOTE"}};
     }
     const oracle::Sample& sample = record.sample;
     samples_.push_back(sample);
@@ -92,8 +94,8 @@ class SampleTables {
         {std::string(store::regime_name(sample.regime)), store::point_text(sample.point),
          std::string(store::status_name(sample.status)), micros(sample.median_s), micros(sample.mean_s),
          micros(sample.std_s), micros(sample.min_s), micros(sample.p10_s), micros(sample.p90_s),
-         with_commas(sample.count), number_or_none(sample.sm_clock_mhz, "{:.0f}"),
-         number_or_none(sample.power_w, "{:.0f}"),
+         with_commas(sample.count), number_or_none(sample.processes, "{:.0f}"),
+         number_or_none(sample.sm_clock_mhz, "{:.0f}"), number_or_none(sample.power_w, "{:.0f}"),
          sample.kernel_family.empty() ? fmt::format("{}", fmt::join(sample.kernels, " ")) : sample.kernel_family,
          sample.note});
   }
@@ -147,6 +149,18 @@ ExitCode show_records(const std::string& path, Wanted wanted, Terminal& terminal
   return ExitCode::kDone;
 }
 
+ExitCode show_collectives(const std::string& path, Terminal& terminal) {
+  const auto records = opener_of(path)();
+  std::optional<store::SignatureStore> directory;
+  if (std::filesystem::is_directory(path))
+    directory = store::SignatureStore::open(path, store::SignatureStore::Mode::kRead);
+  CollectiveListing listing(directory ? &*directory : nullptr);
+  for (store::Record record; records->next(record);) listing.take(record);
+  if (listing.empty()) throw UsageError(path + ": holds no collectives; dooly store ls lists what it holds");
+  terminal.print(listing.text());
+  return ExitCode::kDone;
+}
+
 ExitCode show_journal(const std::string& path, Terminal& terminal) {
   if (!std::filesystem::is_directory(path)) throw UsageError(path + ": only a store directory has a journal");
   const auto opened = store::SignatureStore::open(path, store::SignatureStore::Mode::kRead);
@@ -162,16 +176,20 @@ Command store_show_command() {
     std::vector<std::string> words;
   };
   const auto arguments = std::make_shared<Arguments>();
-  Command command{.name = "show", .purpose = "one environment, operator with its samples, plan or collective table"};
+  Command command{.name = "show", .purpose = "one environment, operator with its samples or plan, or the collectives"};
   command.details =
-      "WHAT is environment, operator, plan or collectives and the beginning of a name or hash (none: the only one\n"
-      "there is), or just the beginning; or journal.\n";
+      "WHAT is environment, operator or plan and the beginning of a name or hash (none: the only one there is), or\n"
+      "just the beginning; or journal. collectives: all that were measured or imported, by environment, with the "
+      "least\n"
+      "time, the bytes per second of the largest message and the mean error of sizes left out; collectives NAME: what\n"
+      "links the GPUs.\n";
   command.arguments = {{"STORE", kStoreHelp, &arguments->store},
                        {"WHAT", "what to show: [KIND] [NAME]", &arguments->words}};
   command.examples = {"dooly store show h200-vllm operator 12677671", "dooly store show measured plan meta-llama",
                       "dooly store show measured journal"};
   command.action = [arguments](Terminal& terminal) {
     const Wanted wanted(arguments->words);
+    if (wanted.is_all_collectives()) return show_collectives(arguments->store, terminal);
     return wanted.thing() == "journal" ? show_journal(arguments->store, terminal)
                                        : show_records(arguments->store, wanted, terminal);
   };

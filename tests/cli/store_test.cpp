@@ -1,12 +1,16 @@
 #include "dooly_process.hpp"
 
 #include "oracle/operator_keys.hpp"
+#include "oracle_store/links.hpp"
 #include "oracle_store/portable_file.hpp"
 #include "oracle_store/signature_store.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
+#include <iterator>
+#include <sstream>
 
 namespace dooly::cli {
 namespace {
@@ -60,6 +64,83 @@ TEST_F(StoreVerb, ShowsHowWellTheSamplesPredictEachOther) {
   const std::size_t at = shown.out.find(line_start);
   ASSERT_NE(at, std::string::npos) << shown.out;
   EXPECT_LT(std::stod(shown.out.substr(at + line_start.size())), 2) << "per cent, of a straight line";
+}
+
+/// The words of the line that holds `part`.
+std::vector<std::string> words_of_line(const std::string& text, const std::string& part) {
+  const std::size_t at = text.find(part);
+  if (at == std::string::npos) return {};
+  const std::size_t begin = text.rfind('\n', at) + 1;
+  std::istringstream line(text.substr(begin, text.find('\n', at) - begin));
+  return {std::istream_iterator<std::string>(line), {}};
+}
+
+TEST_F(StoreVerb, ListsTheCollectives) {
+  const std::string file = scratch_.name("comm.jsonl.zst");
+  oracle::Environment environment;
+  environment.gpu = "H200-SXM";
+  environment.topology = "all nvlink4x18 via nvswitch, multicast off";
+  environment.source = "measured";
+  store::PortableSink sink(file);
+  sink.environment(environment);
+  sink.document(store::links_record(environment, {{"", "nvlink4x18 via nvswitch"}, {"", ""}}));
+  for (const auto& [bytes, median_s] : {std::pair{1024u, 1e-5}, {2048u, 1.2e-5}, {1048576u, 1e-4}}) {
+    oracle::Sample sample;
+    sample.point = {bytes, 2};
+    sample.median_s = median_s;
+    sink.sample(oracle::collective_key("all_reduce", "bfloat16", 2, "nccl"), sample);
+  }
+  oracle::Sample failed;
+  failed.point = {4096, 2};
+  failed.status = oracle::SampleStatus::kLaunchFailed;
+  sink.sample(oracle::collective_key("all_gather", "bfloat16", 2, "nccl"), failed);
+  sink.finish();
+  for (const std::string& from : {file, store_}) {
+    if (from == store_) {
+      ASSERT_EQ(verb({"import", store_, file}).code, 0);
+    }
+    const ProcessResult shown = verb({"show", from, "collectives"});
+    EXPECT_EQ(shown.code, 0) << shown.err;
+    EXPECT_NE(shown.out.find("nvlink4x18 via nvswitch, multicast off, measured)"), std::string::npos) << shown.out;
+    const std::vector<std::string> row = words_of_line(shown.out, "all_reduce");
+    ASSERT_EQ(row.size(), 12u) << shown.out;  // "5.0 %" are two words
+    EXPECT_EQ((std::vector<std::string>(row.begin() + 1, row.begin() + 9)),
+              (std::vector<std::string>{"all_reduce", "bfloat16", "2", "back-to-back", "nccl", "3", "1024..1048576",
+                                        "10.000"}));
+    EXPECT_EQ(row[9], "10.49") << "GB/s: 1 MiB in 100 us";
+    const std::vector<std::string> none = words_of_line(shown.out, "all_gather");
+    ASSERT_EQ(none.size(), 11u) << shown.out;
+    EXPECT_EQ((std::vector<std::string>(none.begin() + 6, none.end())),
+              (std::vector<std::string>{"0", "-", "-", "-", "-"}));
+    EXPECT_NE(shown.out.find("\nlinks H200-SXM x2, all nvlink4x18 via nvswitch, multicast off\n"), std::string::npos);
+    const ProcessResult links = verb({"show", from, "collectives", "H200-SXM x2"});
+    EXPECT_NE(links.out.find("\"gpus\": 2"), std::string::npos) << links.out;
+  }
+  const ProcessResult none = verb({"show", file_, "collectives"});
+  EXPECT_EQ(none.code, 2);
+  EXPECT_NE(none.err.find("holds no collectives"), std::string::npos) << none.err;
+}
+
+TEST_F(StoreVerb, ShowsInHowManyProcessesAPointWasMeasured) {
+  const std::string file = scratch_.name("short.jsonl.zst");
+  oracle::Environment environment;
+  environment.gpu = "H200-SXM";
+  store::PortableSink sink(file);
+  sink.environment(environment);
+  oracle::Sample sample;
+  sample.point = {8};
+  sample.count = 20;
+  sample.median_s = 2e-6;
+  sample.processes = 3;
+  sink.sample(linear(1024), sample);
+  sink.finish();
+  const ProcessResult shown = verb({"show", file, "operator"});
+  const std::vector<std::string> heading = words_of_line(shown.out, "PROCESSES"),
+                                 row = words_of_line(shown.out, "2.000");
+  const auto column = std::find(heading.begin(), heading.end(), "PROCESSES") - heading.begin();
+  ASSERT_LT(static_cast<std::size_t>(column), row.size()) << shown.out;
+  EXPECT_EQ(row[static_cast<std::size_t>(column)], "3") << shown.out;
+  EXPECT_EQ(row[static_cast<std::size_t>(column) - 1], "20");
 }
 
 TEST_F(StoreVerb, ImportsShowsAndExportsTheSameBytes) {

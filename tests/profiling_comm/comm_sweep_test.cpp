@@ -87,6 +87,21 @@ TEST(CommSweep, RanksAndCollectivesAreKeysOfTheirOwn) {
   EXPECT_EQ(bench.samples(LaunchMode::kBackToBack, 4).front().point, (oracle::SamplePoint{1024, 4}));
 }
 
+TEST(CommSweep, WhatLinksTheGpusIsKeptAsItWasRead) {
+  Bench bench;
+  bench.run(request({2, 4}));
+  ASSERT_EQ(bench.archive.links().size(), 2u);
+  const store::CommRecord& links = bench.archive.links().front();
+  EXPECT_EQ(links.name, "H200-SXM x4, all nvlink4x18 via nvswitch, multicast off");
+  EXPECT_EQ(links.json, R"({"gpu":"H200-SXM","gpus":4,"links":[)"
+                        R"(["","nvlink4x18 via nvswitch","nvlink4x18 via nvswitch","nvlink4x18 via nvswitch"],)"
+                        R"(["nvlink4x18 via nvswitch","","nvlink4x18 via nvswitch","nvlink4x18 via nvswitch"],)"
+                        R"(["nvlink4x18 via nvswitch","nvlink4x18 via nvswitch","","nvlink4x18 via nvswitch"],)"
+                        R"(["nvlink4x18 via nvswitch","nvlink4x18 via nvswitch","nvlink4x18 via nvswitch",""]],)"
+                        R"("topology":"all nvlink4x18 via nvswitch, multicast off"})");
+  EXPECT_EQ(bench.archive.links().back(), links) << "more ranks of the machine: the same record";
+}
+
 TEST(CommSweep, WhatIsThereIsNotMeasuredAgain) {
   Bench bench;
   bench.run(request());

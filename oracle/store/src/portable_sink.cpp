@@ -49,6 +49,11 @@ class PortableSink::Impl {
     save(SampleRecord{records_.environment_id(), signature, sample});
   }
 
+  void document(const CommRecord& record) {
+    records_.put(record);
+    save(record);
+  }
+
   bool has(const oracle::OperatorKey& key, oracle::ClockRegime regime, const oracle::SamplePoint& point) const {
     SampleRecord record{records_.environment_id(), oracle::signature_of(key), {}};
     record.sample.regime = regime;
@@ -112,7 +117,7 @@ class PortableSink::Impl {
     if (sound < text.size()) std::filesystem::resize_file(partial_path_, sound);  // what is before it is ours, so is it
   }
 
-  /// Appends a line that stays after a crash. Environments and keys once.
+  /// Appends a line that stays after a crash. All but samples once.
   void save(const Record& record) {
     const bool is_sample = std::holds_alternative<SampleRecord>(record);
     line_.clear();
@@ -129,7 +134,7 @@ class PortableSink::Impl {
   Sync sync_;
   File partial_;
   RecordSet records_;
-  std::set<std::string> saved_;  ///< environments and keys in the partial file
+  std::set<std::string> saved_;  ///< environments, keys and documents in the partial file
   std::string line_;
 };
 
@@ -137,6 +142,7 @@ PortableSink::PortableSink(const std::filesystem::path& path, Sync sync) : impl_
 PortableSink::~PortableSink() = default;
 void PortableSink::environment(const oracle::Environment& environment) { impl_->environment(environment); }
 void PortableSink::sample(const oracle::OperatorKey& key, const oracle::Sample& sample) { impl_->sample(key, sample); }
+void PortableSink::document(const CommRecord& record) { impl_->document(record); }
 bool PortableSink::has(const oracle::OperatorKey& key, oracle::ClockRegime regime,
                        const oracle::SamplePoint& point) const {
   return impl_->has(key, regime, point);

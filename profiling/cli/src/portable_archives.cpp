@@ -11,6 +11,7 @@ class PortableOpen final : public OpenArchive {
   void environment(const oracle::Environment& environment) override { archive_.environment(environment); }
   void sample(const oracle::OperatorKey& key, const oracle::Sample& sample) override { archive_.sample(key, sample); }
   std::vector<oracle::SampleSet> measured() const override { return archive_.measured(); }
+  void links(const store::CommRecord& record) override { archive_.links(record); }
   void note(const std::string& json) override { archive_.note(json); }
   void close() override { archive_.finish(); }
   std::string where() const override { return file_.string(); }

@@ -26,6 +26,7 @@ class StoreOpen final : public OpenArchive {
         sets.push_back({*key, signature, store_.samples(environment_id_, signature)});
     return sets;
   }
+  void links(const store::CommRecord& record) override { store_.put_comm(record.name, record.json); }
   void note(const std::string& json) override { store_.add_to_journal(json); }
   void close() override { store_.close(); }
   std::string where() const override { return directory_.string(); }

@@ -1,5 +1,6 @@
 #include "profiling_comm/comm_sweep.hpp"
 
+#include "oracle_store/links.hpp"
 #include "profiling_comm/rank_processes.hpp"
 #include "profiling_sweep/operation.hpp"
 
@@ -133,7 +134,9 @@ void CommSweep::run_curve(const CommRequest& request, Curve& curve) {
 }
 
 void CommSweep::run_ranks(const CommRequest& request, std::uint32_t ranks) {
-  archive_.environment(machine_.environment_of(ranks));
+  const oracle::Environment environment = machine_.environment_of(ranks);
+  archive_.environment(environment);
+  archive_.links(store::links_record(environment, machine_.links));
   std::map<oracle::Signature, std::vector<Sample>> there;
   for (oracle::SampleSet& set : archive_.measured()) there[set.signature] = std::move(set.samples);
   for (const CollectiveKind kind : request.kinds) {

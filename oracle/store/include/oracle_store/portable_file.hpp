@@ -67,6 +67,8 @@ class PortableSink final : public oracle::SampleSink {
   ~PortableSink() override;
   void environment(const oracle::Environment& environment) override;
   void sample(const oracle::OperatorKey& key, const oracle::Sample& sample) override;
+  /// One that refers to no other.
+  void document(const CommRecord& record);
   /// Already measured, here or in an earlier run?
   bool has(const oracle::OperatorKey& key, oracle::ClockRegime regime, const oracle::SamplePoint& point) const;
   /// All that is there of the environment that was set last, by signature.

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "oracle_store/links.hpp"
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -18,8 +20,7 @@ struct PairReading {
 /// "nvlink4x18 via nvswitch", "nvlink3x4", "pcie5x16 phb", "unknown".
 std::string link_text(const PairReading& reading);
 
-/// Links of a machine by pair: links[i][j] for i < j.
-using LinkTexts = std::vector<std::vector<std::string>>;
+using store::LinkTexts;
 
 /// Canonical text of the links between the first `ranks` GPUs, and that multicast is off. Equal links are told once, so
 /// that 2 and 8 ranks behind one switch are of one environment: "all nvlink4x18 via nvswitch, multicast off"; others by

@@ -16,6 +16,7 @@ class PortableArchive final : public SampleArchive {
   void environment(const oracle::Environment& environment) override { sink_.environment(environment); }
   void sample(const oracle::OperatorKey& key, const oracle::Sample& sample) override { sink_.sample(key, sample); }
   std::vector<oracle::SampleSet> measured() const override { return sink_.sets(); }
+  void links(const store::CommRecord& record) override { sink_.document(record); }
   void note(const std::string& json) override;
   /// Puts the file in its place; returns the number of its records.
   std::uint64_t finish() { return sink_.finish(); }
