@@ -11,6 +11,8 @@
 #include "oracle_store/links.hpp"
 #include "oracle_store/record_set.hpp"
 
+#include <algorithm>
+#include <fstream>
 #include <memory>
 
 namespace dooly::cli {
@@ -53,13 +55,58 @@ void refuse_device(const std::string& target) {
   if (std::filesystem::is_other(target, ignored)) throw UsageError(target + ": must be a directory or a portable file");
 }
 
+/// A store, or what should be one: by its bytes or its name. What is not there may be the name of one.
+bool is_own_input(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) return std::filesystem::exists(path / "CURRENT", ignored);
+  if (!std::filesystem::is_regular_file(path, ignored) || path.string().ends_with(".jsonl") ||
+      path.extension() == ".zst")
+    return true;
+  char head[4] = {};
+  std::ifstream(path, std::ios::binary).read(head, sizeof head);
+  return head[0] == '{' || std::string_view(head, sizeof head) == "\x28\xb5\x2f\xfd";
+}
+
+/// Of an input, where no --format says it.
+std::string detected_format(const std::string& input, Terminal& terminal) {
+  if (is_own_input(input)) return kOwnFormat;
+  std::vector<std::string_view> possible;
+  try {
+    possible = import_::possible_formats(input);
+  } catch (const import_::ImportError& error) {
+    throw UsageError(error.what());
+  }
+  if (possible.size() == 1) {
+    terminal.note(input + ": of format " + std::string(possible.front()));
+    return std::string(possible.front());
+  }
+  const std::vector<std::string> several(possible.begin(), possible.end());
+  throw UsageError(
+      several.empty()
+          ? input +
+                ": its content does not tell its format; --format NAME does; allowed: " + listed(import_format_names())
+          : input + ": its content may be of several formats; --format NAME says which; allowed: " + listed(several));
+}
+
+/// Of each input.
+std::vector<std::string> formats_of(const ImportArguments& arguments, Terminal& terminal) {
+  if (arguments.format) return std::vector(arguments.inputs.size(), *arguments.format);
+  std::vector<std::string> formats;
+  for (const std::string& input : arguments.inputs) formats.push_back(detected_format(input, terminal));
+  const auto own = std::count(formats.begin(), formats.end(), kOwnFormat);
+  if (own != 0 && own != std::ssize(formats))
+    throw UsageError("stores and foreign profiles cannot be imported together: one command for each");
+  return formats;
+}
+
 /// Reads foreign profiles into memory; what became of them goes to stdout.
-RecordOpener read_profiles(const ImportArguments& arguments, Terminal& terminal) {
+RecordOpener read_profiles(const ImportArguments& arguments, const std::vector<std::string>& formats,
+                           Terminal& terminal) {
   const auto records = std::make_shared<store::RecordSet>();
-  for (const std::string& input : arguments.inputs) {
+  for (std::size_t i = 0; i < arguments.inputs.size(); ++i) {
     try {
       const import_::ImportReport report =
-          import_::import_profile(*arguments.format, input, arguments.options(), *records);
+          import_::import_profile(formats[i], arguments.inputs[i], arguments.options(), *records);
       terminal.print(report.text());
     } catch (const import_::ImportError& error) {
       throw UsageError(error.what());
@@ -80,7 +127,8 @@ std::vector<RecordOpener> own_files(const ImportArguments& arguments) {
 
 ExitCode import_into_store(const ImportArguments& arguments, Terminal& terminal) {
   refuse_device(arguments.store);
-  const bool is_own = arguments.format.value_or(kOwnFormat) == kOwnFormat;
+  const std::vector<std::string> formats = formats_of(arguments, terminal);
+  const bool is_own = formats.front() == kOwnFormat;
   if (arguments.library && !is_own) throw UsageError("--library: is for dooly files; --engine names that of others");
   StoreChange change{.target = arguments.store, .adds = true};
   change.on_conflict = parse_preference(arguments.prefer, "store");
@@ -88,7 +136,7 @@ ExitCode import_into_store(const ImportArguments& arguments, Terminal& terminal)
   if (is_own)
     change.inputs = own_files(arguments);
   else
-    change.inputs.push_back(read_profiles(arguments, terminal));
+    change.inputs.push_back(read_profiles(arguments, formats, terminal));
   return carry_out(change, terminal);
 }
 
@@ -127,7 +175,7 @@ Command store_import_command() {
                        {"FILE", "what to add", &arguments->inputs}};
   ImportArguments& a = *arguments;
   command.options = {
-      {"--format", "NAME", "of the files, default dooly", &a.format, import_format_names()},
+      {"--format", "NAME", "of the files (default: what their content says)", &a.format, import_format_names()},
       {"--prefer", "SIDE", "where figures differ keep those of", &a.prefer, {"store", "new"}},
       {"--library", "NAME=VERSION",
        "dooly files: of the kernel library (flashinfer, triton) that environments do not name yet", &a.library},

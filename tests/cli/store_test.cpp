@@ -143,6 +143,42 @@ TEST_F(StoreVerb, ShowsInHowManyProcessesAPointWasMeasured) {
   EXPECT_EQ(row[static_cast<std::size_t>(column) - 1], "20");
 }
 
+TEST_F(StoreVerb, AnImportTellsAFilesFormatByItsContent) {
+  const std::string gemm = scratch_.file("table.csv",
+                                         "framework,version,device,op_name,kernel_source,gemm_dtype,m,n,k,latency\n"
+                                         "TRTLLM,1.0,NVIDIA H200,gemm,torch_flow,bfloat16,64,4096,1024,0.02\n");
+  const ProcessResult told = verb({"import", store_, gemm});
+  EXPECT_EQ(told.code, 2) << "the name of the file is not one of the format's";
+  EXPECT_NE(told.err.find("aiconfigurator"), std::string::npos) << told.err;
+  std::filesystem::rename(gemm, scratch_ / "gemm_perf.csv");
+  const ProcessResult imported = verb({"import", store_, scratch_.name("gemm_perf.csv"), "--gpu", "H200-SXM"});
+  EXPECT_EQ(imported.code, 0) << imported.err;
+  EXPECT_NE(imported.err.find("gemm_perf.csv: of format aiconfigurator\n"), std::string::npos) << imported.err;
+  const std::string plain = scratch_.name("plain");  // own files need no name
+  std::filesystem::copy_file(file_, plain);
+  EXPECT_EQ(verb({"import", scratch_.name("other"), plain}).code, 0);
+}
+
+TEST_F(StoreVerb, AnImportOfWhatNobodyKnowsListsTheFormats) {
+  const ProcessResult unknown = verb({"import", store_, scratch_.file("notes.csv", "a,b\n1,2\n")});
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_NE(unknown.err.find("notes.csv: its content does not tell its format; --format NAME does; allowed: dooly, "
+                             "aiconfigurator, apex, dooly-sqlite, frontier, infersim, llmservingsim, "
+                             "llmservingsim-v0, nccl-tests, splitwise, vidur\n"),
+            std::string::npos)
+      << unknown.err;
+  const ProcessResult several =
+      verb({"import", store_, scratch_.file("mlp.csv", "time_stats.emb.median,n_embd\n1,2\n")});
+  EXPECT_EQ(several.code, 2);
+  EXPECT_NE(several.err.find("may be of several formats; --format NAME says which; allowed: frontier, vidur\n"),
+            std::string::npos)
+      << several.err;
+  const ProcessResult both = verb({"import", store_, file_, scratch_.file("x.csv", "dtype,seq_len,latency_us,mfu\n")});
+  EXPECT_EQ(both.code, 2);
+  EXPECT_NE(both.err.find("cannot be imported together"), std::string::npos) << both.err;
+  EXPECT_FALSE(std::filesystem::exists(store_));
+}
+
 TEST_F(StoreVerb, ImportsShowsAndExportsTheSameBytes) {
   const ProcessResult imported = verb({"import", store_, file_});
   EXPECT_EQ(imported.code, 0) << imported.err;

@@ -24,6 +24,37 @@ TEST(ImportProfile, AnUnknownFormatListsTheKnownOnes) {
   EXPECT_EQ(import_formats().size(), 10u);
 }
 
+using Formats = std::vector<std::string_view>;
+
+TEST(PossibleFormats, AreTakenFromTheContentAlone) {
+  const test::ProfileFolder folder;
+  const auto of = [&](const std::string& text) { return possible_formats(folder.write("any.csv", text)); };
+  EXPECT_EQ(of("gpu,num_nodes,num_gpus_per_node,dtype,size(kb),time(us)\n"), Formats{"apex"});
+  EXPECT_EQ(of("dtype,seq_len,latency_us,mfu\n"), Formats{"infersim"});
+  EXPECT_EQ(of("\xef\xbb\xbflayer,tokens,time_us\r\n"), Formats{"llmservingsim"});
+  EXPECT_EQ(of("layer_name,input,kv_cache,tp_size,latency(ns)\n"), Formats{"llmservingsim-v0"});
+  EXPECT_EQ(of("model,hardware,prompt_size,batch_size,token_size,prompt_time\n"), Formats{"splitwise"});
+  EXPECT_EQ(of(",time_stats.all_reduce.median,rank,num_workers,size\n"), Formats{"vidur"});
+  EXPECT_EQ(of("time_stats.emb.median,n_embd\n"), (Formats{"frontier", "vidur"})) << "both have such tables";
+  EXPECT_EQ(of("#  size count type redop root time algbw busbw #wrong\n"), Formats{"nccl-tests"});
+  EXPECT_EQ(of(std::string("SQLite format 3\0rest", 20)), Formats{"dooly-sqlite"});
+  for (const char* nothing : {"", "\n", "time_us,tokens\n", "{\"layer,tokens,time_us\"}"})
+    EXPECT_EQ(of(nothing), Formats{});
+}
+
+TEST(PossibleFormats, OfAFolderAreThoseOfAllItsTables) {
+  const test::ProfileFolder folder;
+  folder.write("a100/mlp.csv", "time_stats.emb.median,n_embd\n");
+  folder.write("a100/notes.txt", "measured on a Monday\n");
+  EXPECT_EQ(possible_formats(folder.path()), (Formats{"frontier", "vidur"}));
+  folder.write("network/all_reduce.csv", "time_stats.all_reduce.median,num_workers,size\n");
+  EXPECT_EQ(possible_formats(folder.path()), Formats{"vidur"});
+  folder.write("more/gemm.csv", "m,k,n,latency_us,mfu\n");
+  EXPECT_EQ(possible_formats(folder.path()), Formats{});
+  folder.write("more/mlp.csv", "time_stats.emb.median,n_embd\n");
+  EXPECT_EQ(possible_formats(folder.path()), Formats{}) << "once there is none, there is none";
+}
+
 TEST(ImportProfile, NeedsAGpuFromSomewhere) {
   const test::ProfileFolder folder;
   const auto path = folder.write("some/model/attention.csv", "n_embd,n_q_head\n1,1\n");

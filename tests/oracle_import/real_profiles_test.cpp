@@ -37,6 +37,23 @@ double median_us(const MemorySamples& samples, const oracle::OperatorKey& key, c
   return -1;
 }
 
+TEST(RealProfile, TellsItsFormat) {
+  const std::pair<const char*, std::vector<std::string_view>> profiles[] = {{"aiconfigurator", {"aiconfigurator"}},
+                                                                            {"apex", {"apex"}},
+                                                                            {"frontier", {"frontier"}},
+                                                                            {"infersim", {"infersim"}},
+                                                                            {"llmservingsim", {"llmservingsim"}},
+                                                                            {"llmservingsim_v0", {"llmservingsim-v0"}},
+                                                                            {"splitwise", {"splitwise"}},
+                                                                            {"vidur", {"vidur"}},
+                                                                            {"vidur_fork_a30", {"frontier", "vidur"}}};
+  for (const auto& [folder, formats] : profiles) {
+    const auto path = dooly::test::data_path(std::string("data/profiles/") + folder);
+    if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there";
+    EXPECT_EQ(possible_formats(path), formats) << folder;
+  }
+}
+
 TEST(RealProfile, AIConfiguratorH200) {
   DOOLY_IMPORT_OR_SKIP(made, "aiconfigurator", "aiconfigurator/h200_sxm");
   EXPECT_EQ(made.report.files.size(), 9u);

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace dooly::import_ {
 
@@ -35,6 +36,11 @@ struct ImportFormat {
 
 /// Sorted by name. docs/importing.md has a table for each: which operator a foreign column stands for.
 std::span<const ImportFormat> import_formats();
+
+/// Formats that the content of a file, or of all files below a folder that are of any, may be of, sorted: one if that
+/// is unmistakable, several where formats share a table, none if nothing is known of it (or a folder holds those of
+/// several). Throws ImportError or std::filesystem_error for what cannot be read.
+std::vector<std::string_view> possible_formats(const std::filesystem::path& path);
 
 /// Reads a file, or every file of the format below a folder, in order of their paths. Samples reach the sink grouped by
 /// environment and operator, points ascending, each point once. Times are checked: zero, negative and unreadable ones
