@@ -276,6 +276,12 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{{"trace", kLlama, "--kernels", "/nope"}, "run on --device cuda alone"},
         Mistake{{"model", "no/such-model", "--dry-run"}, "no/such-model"},
         Mistake{{"trace", "x", "--backend", "fa9"}, "--backend: unknown back end, got 'fa9'"},
+        Mistake{{"trace", "x", "--backend", "flashmla"},
+                "--backend: unknown back end, got 'flashmla'; allowed: fa3, fa2, triton, flashinfer, torch\n"},
+        Mistake{{"model", kLlama, "--backend", "fa4", "--dry-run"}, "--backend: unknown back end, got 'fa4'"},
+        Mistake{
+            {"serve", "x", "--workload", "w.csv", "--out", "o", "--num-gpu-blocks-override", "9", "--backend", "fa4"},
+            "--backend: unknown back end, got 'fa4'"},
         Mistake{{"serve", "x", "--workload", "w.csv", "--out", "o", "--num-gpu-blocks-override", "9", "--name", "../x"},
                 "--name: must be the beginning of file names in --out, got '../x'"},
         Mistake{{"trace", "x", "--tp", "0"}, "--tp"}, Mistake{{"trace", "x", "--ablate", "all"}, "--ablate"}));

@@ -16,5 +16,34 @@ TEST(SweepText, SaysThatADeviceWasDisturbed) {
             std::string::npos);
 }
 
+Operation linear(std::uint64_t rows, const char* family) {
+  oracle::OperatorKey key;
+  key.kind = "linear";
+  key.dims = {rows, 64};
+  key.family = family;
+  Operation made;
+  made.key = key;
+  made.signature = oracle::signature_of(key);
+  return made;
+}
+
+TEST(TakeUnmeasurable, NamesWhatHasNoKernelsAndLeavesTheRest) {
+  const Operation good = linear(1, "cublas"), quantised = linear(2, "fp8"), there = linear(3, "fp8");
+  Operation collective = linear(4, "fp8");
+  collective.binding = oracle::Binding::kCollective;  // others measure these
+  Demands demands;
+  demands.all = {{"a", "fa3", 1, {good, quantised, there, collective}}, {"b", "fa3", 1, {quantised, good}}};
+  const std::vector<Unmeasurable> taken = take_unmeasurable(
+      demands, {there.signature}, [](const std::string& backend, const oracle::OperatorKey& key) -> std::string {
+        EXPECT_EQ(backend, "fa3");
+        return key.family == "fp8" ? "only bfloat16 can be run" : "";
+      });
+  EXPECT_EQ(demands.all[0].operations.size(), 3u);
+  EXPECT_EQ(demands.all[1].operations.size(), 1u);
+  EXPECT_EQ(unmeasurable_text(taken),
+            "1 signatures have no kernels here and are not counted:\n  linear 2x64 fp8: only bfloat16 can be run\n");
+  EXPECT_EQ(unmeasurable_text({}), "");
+}
+
 }  // namespace
 }  // namespace dooly::profiling

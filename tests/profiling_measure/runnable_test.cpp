@@ -3,6 +3,7 @@
 #include "example_keys.hpp"
 #include "idle_kernels.hpp"
 #include "oracle/operator_keys.hpp"
+#include "profiling_kernels/attention_backends.hpp"
 #include "profiling_kernels/profiling_error.hpp"
 
 #include <ATen/ops/isfinite.h>
@@ -127,6 +128,28 @@ TEST(CanRun, SaysWhatIsMissing) {
   sinks.sinks = true;
   EXPECT_FALSE(can_run(oracle::attention_key("float32", "float32", sinks, "torch"), *kernels, why));
   EXPECT_NE(why.find("sinks"), std::string::npos);
+}
+
+/// The same question without libraries and GPU, as a dry run asks it.
+TEST(CanRun, IsKnownBeforeThereAreKernels) {
+  oracle::AttentionWork work{.heads = 32, .kv_heads = 8, .head_dim = 128};
+  work.scale = 0.0883883476483184;
+  oracle::AttentionWork windowed = work;
+  windowed.window = 4096;
+  std::string why;
+  for (const std::string_view backend : kAttentionBackends) {
+    if (backend == "torch") continue;  // make_torch_kernels() needs neither
+    const auto claims = make_vllm_claims(backend);
+    EXPECT_TRUE(can_run(oracle::linear_key({"bfloat16", "bfloat16", "bfloat16"}, 8, 8), *claims, why)) << why;
+    EXPECT_TRUE(can_run(oracle::attention_key("bfloat16", "bfloat16", work, backend), *claims, why)) << why;
+    EXPECT_FALSE(can_run(oracle::linear_key({"fp8", "fp8", "bfloat16"}, 8, 8, false, "cublas"), *claims, why));
+    EXPECT_NE(why.find("fp8"), std::string::npos) << why;
+    EXPECT_EQ(can_run(oracle::attention_key("bfloat16", "bfloat16", windowed, backend), *claims, why),
+              backend != "flashinfer");
+  }
+  EXPECT_NE(why.find("window 4096"), std::string::npos) << why;  // flashinfer comes last of them
+  EXPECT_FALSE(can_run(oracle::attention_key("bfloat16", "bfloat16", work, "fa3"), *make_vllm_claims("fa2"), why));
+  EXPECT_NE(why.find("these kernels (vllm-fa2) have fa2"), std::string::npos) << why;
 }
 
 }  // namespace

@@ -1,11 +1,16 @@
 #include "demands.hpp"
 
+#include "cli_error.hpp"
+#include "text.hpp"
+
 #include "oracle/model_table.hpp"
 #include "oracle/oracle_error.hpp"
 #include "oracle/step_plan.hpp"
+#include "profiling_kernels/attention_backends.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 namespace dooly::profiling {
@@ -31,8 +36,31 @@ std::string short_name(const std::string& config) {
 
 std::vector<std::string> profile_backends() {
   std::vector<std::string> names;
-  for (const std::string_view name : oracle::plan_backends()) names.emplace_back(name);
+  for (const std::string_view name : kAttentionBackends) names.emplace_back(name);
   return names;
+}
+
+void require_backend(const std::string& name) {
+  const std::vector<std::string> known = profile_backends();
+  if (std::find(known.begin(), known.end(), name) == known.end())
+    throw cli::UsageError("--backend: " + cli::refused_word("unknown back end", name, known));
+}
+
+std::vector<Unmeasurable> take_unmeasurable(
+    Demands& demands, const std::set<oracle::Signature>& measured,
+    const std::function<std::string(const std::string& backend, const oracle::OperatorKey& key)>& refusal) {
+  std::vector<Unmeasurable> out;
+  std::set<oracle::Signature> seen;
+  for (Demand& demand : demands.all) {
+    std::erase_if(demand.operations, [&](const Operation& operation) {
+      if (operation.binding == oracle::Binding::kCollective || measured.contains(operation.signature)) return false;
+      std::string why = refusal(demand.backend, operation.key);
+      if (why.empty()) return false;
+      if (seen.insert(operation.signature).second) out.push_back({operation.key, std::move(why)});
+      return true;
+    });
+  }
+  return out;
 }
 
 Demands demands_of(const DemandRequest& request) {

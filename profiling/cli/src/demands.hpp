@@ -3,6 +3,8 @@
 #include "profiling_sweep/reuse.hpp"
 
 #include <cstdint>
+#include <functional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,8 +25,21 @@ struct Demands {
   std::vector<std::pair<std::string, std::string>> refused;
 };
 
-/// Back ends of plans.
+/// Back ends that there are kernels of.
 std::vector<std::string> profile_backends();
+/// Throws UsageError, which lists them, for another.
+void require_backend(const std::string& name);
+
+/// Operations that there are no kernels of.
+struct Unmeasurable {
+  oracle::OperatorKey key;
+  std::string why;
+};
+/// Takes those out of the demands that `refusal` has a reason against, but for what is measured already. Each once, in
+/// order of first need.
+std::vector<Unmeasurable> take_unmeasurable(
+    Demands& demands, const std::set<oracle::Signature>& measured,
+    const std::function<std::string(const std::string& backend, const oracle::OperatorKey& key)>& refusal);
 
 /// In the order of configs, then back ends, then degrees.
 Demands demands_of(const DemandRequest& request);

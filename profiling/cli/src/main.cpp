@@ -5,12 +5,16 @@
 #include "study_model.hpp"
 
 #include "cli_error.hpp"
+#include "profiling_kernels/kernels.hpp"
 #include "profiling_kernels/profiling_error.hpp"
 #include "profiling_measure/local_measurer.hpp"
+#include "profiling_measure/runnable.hpp"
 #include "profiling_taint/taint_error.hpp"
 #endif
 
 #include <csignal>
+#include <memory>
+#include <string>
 
 namespace dooly::profiling {
 namespace {
@@ -45,11 +49,23 @@ TraceReport trace(const TraceRequestOptions& options) {
 }
 
 TraceFunction tracer() { return trace; }
+
+/// In the words of the measurer that would be made, whose libraries and device are not asked.
+std::string refusal_of(const std::string& device, const std::string& backend, const oracle::OperatorKey& key) {
+  const std::unique_ptr<KernelClaims> kernels = device == "cpu" || backend == "torch"
+                                                    ? std::unique_ptr<KernelClaims>(make_torch_kernels())
+                                                    : make_vllm_claims(backend);
+  std::string why;
+  return can_run(key, *kernels, why) ? "" : why;
+}
+
+RefusalFunction refusal() { return refusal_of; }
 #else
 Devices devices() { return {}; }  // plans alone
 ServeFunction server() { return {}; }
 StepFunction student() { return {}; }
 TraceFunction tracer() { return {}; }
+RefusalFunction refusal() { return {}; }
 #endif
 
 }  // namespace
@@ -58,5 +74,5 @@ TraceFunction tracer() { return {}; }
 int main(int argc, char** argv) {
   using namespace dooly::profiling;
   std::signal(SIGXFSZ, SIG_IGN);  // a file beyond its limit is a write error, as on a full disk
-  return run_profile(argc, argv, devices(), server(), tracer(), student());
+  return run_profile(argc, argv, devices(), server(), tracer(), student(), refusal());
 }

@@ -37,10 +37,7 @@ DemandRequest request_of(const ModelArguments& arguments) {
   DemandRequest request;
   request.configs = arguments.configs;
   if (arguments.backend) request.backends = list_of("--backend", *arguments.backend);
-  const std::vector<std::string> known = profile_backends();
-  for (const std::string& name : request.backends)
-    if (std::find(known.begin(), known.end(), name) == known.end())
-      throw UsageError("--backend: " + cli::refused_word("unknown back end", name, known));
+  for (const std::string& name : request.backends) require_backend(name);
   if (arguments.tp) {
     request.tensor_parallel.clear();
     for (const std::string& word : list_of("--tp", *arguments.tp))
@@ -110,7 +107,7 @@ MeasuredPoints measured_so_far(const ModelArguments& arguments) {
 /// All operations of the demands, each once, in order of first need; what is measured is looked up by the sweep.
 std::vector<Operation> operations_of(const Demands& demands) { return reuse_table(demands.all, {}).missing; }
 
-ExitCode dry_run(const ModelArguments& arguments, Terminal& terminal) {
+ExitCode dry_run(const ModelArguments& arguments, const RefusalFunction& refusal, Terminal& terminal) {
   const std::string device = arguments.device.value_or("cuda");
   const SweepSettings settings = settings_of(arguments, device);  // refuses what the real run would
   if (arguments.kernels) kernel_folder(*arguments.kernels, device);
@@ -119,8 +116,12 @@ ExitCode dry_run(const ModelArguments& arguments, Terminal& terminal) {
   const MeasuredPoints points = measured_so_far(arguments);
   std::set<oracle::Signature> measured;
   for (const auto& each : points) measured.insert(each.first);
-  const Demands demands = planned(arguments, terminal);
-  terminal.print(reuse_text(reuse_table(demands.all, measured)));
+  Demands demands = planned(arguments, terminal);
+  std::vector<Unmeasurable> unmeasurable;
+  if (refusal)
+    unmeasurable = take_unmeasurable(
+        demands, measured, [&](const std::string& backend, const auto& key) { return refusal(device, backend, key); });
+  terminal.print(reuse_text(reuse_table(demands.all, measured)) + unmeasurable_text(unmeasurable));
   terminal.print(points_text(operations_of(demands), points, settings.refine.limits));
   return ExitCode::kDone;
 }
@@ -208,8 +209,9 @@ ExitCode measure(const ModelArguments& arguments, const Devices& devices, Termin
   return hold_out(held_out, worker, operations, fitted, terminal);
 }
 
-ExitCode run(const ModelArguments& arguments, const Devices& devices, Terminal& terminal) {
-  if (arguments.dry_run) return dry_run(arguments, terminal);
+ExitCode run(const ModelArguments& arguments, const Devices& devices, const RefusalFunction& refusal,
+             Terminal& terminal) {
+  if (arguments.dry_run) return dry_run(arguments, refusal, terminal);
   try {
     return measure(arguments, devices, terminal);
   } catch (const WorkerMeasurer::Interrupted&) {  // before anything was measured
@@ -219,7 +221,7 @@ ExitCode run(const ModelArguments& arguments, const Devices& devices, Terminal& 
 
 }  // namespace
 
-cli::Command model_command(const Devices& devices) {
+cli::Command model_command(const Devices& devices, const RefusalFunction& refusal) {
   const auto arguments = std::make_shared<ModelArguments>();
   cli::Command command{.name = "model", .purpose = "measures what a store lacks of one or several models"};
   command.details =
@@ -262,13 +264,16 @@ cli::Command model_command(const Devices& devices) {
       {"--max-kv-tokens", "N", "tokens in the cache, of all sequences, at least 16 (default 1048576)",
        &arguments->max_kv_tokens},
       {"--point-timeout", "TIME", "for one point, then it counts as failed (default 120s)", &arguments->point_timeout},
-      {"--dry-run", "", "measure nothing: who needs which signatures, and what is there", &arguments->dry_run}};
+      {"--dry-run", "", "measure nothing: who needs which signatures, what is there, and what has no kernels here",
+       &arguments->dry_run}};
   command.examples = {
       "dooly profile model meta-llama/Llama-3.1-8B --store measured --kernels DIR",
       "dooly profile model meta-llama/Llama-3.1-8B --tp 8 --store h200 --dry-run",
       "dooly profile model models/*/config.json --backend fa3,flashinfer --tp 1,2,4 --dry-run",
       "dooly profile model ./config.json --device cpu --backend torch --out cpu.jsonl.zst --budget 60s"};
-  command.action = [arguments, devices](Terminal& terminal) { return run(*arguments, devices, terminal); };
+  command.action = [arguments, devices, refusal](Terminal& terminal) {
+    return run(*arguments, devices, refusal, terminal);
+  };
   return command;
 }
 

@@ -60,12 +60,12 @@ ExitCode told(const Terminal& terminal) {
 }  // namespace
 
 int run_profile(int argc, const char* const* argv, const Devices& devices, const ServeFunction& serve,
-                const TraceFunction& trace, const StepFunction& study) {
+                const TraceFunction& trace, const StepFunction& study, const RefusalFunction& refusal) {
   cli::GlobalOptions globals;
   Terminal terminal;
   try {
     const std::vector<cli::OptionSpec> options = globals.specs();
-    const cli::Command profile = profile_command(devices, serve, trace, study);
+    const cli::Command profile = profile_command(devices, serve, trace, study, refusal);
     // The user typed `dooly profile …`: messages and help say so.
     std::vector<const char*> words{"dooly", "profile"};
     words.insert(words.end(), argv + 1, argv + argc);

@@ -101,6 +101,14 @@ std::string reuse_text(const ReuseTable& table) {
              table.signatures, table.unique, percent(table.reused()), table.measured, table.missing.size());
 }
 
+std::string unmeasurable_text(const std::vector<Unmeasurable>& operations) {
+  if (operations.empty()) return "";
+  std::string text = fmt::format("{} signatures have no kernels here and are not counted:\n", operations.size());
+  for (const Unmeasurable& each : operations)
+    text += fmt::format("  {} {}: {}\n", short_title(each.key), each.key.family, each.why);
+  return text;
+}
+
 std::string points_text(const std::vector<Operation>& operations, const MeasuredPoints& points,
                         const SweepLimits& limits) {
   struct Sum {

@@ -18,6 +18,9 @@ std::string clock_text(double seconds);
 /// Per model, back end and degree: signatures, how many are new, shared or there; sums.
 std::string reuse_text(const ReuseTable& table);
 
+/// What a sweep would name as such: per operation why. Empty if there is none.
+std::string unmeasurable_text(const std::vector<Unmeasurable>& operations);
+
 /// Of the operations that have points, by kind: how many, and how many the dense grid would have. Empty if none has.
 std::string points_text(const std::vector<Operation>& operations, const MeasuredPoints& points,
                         const SweepLimits& limits);

@@ -1,5 +1,6 @@
 #include "cli_error.hpp"
 #include "commands.hpp"
+#include "demands.hpp"
 #include "needs.hpp"
 #include "new_file.hpp"
 #include "quantities.hpp"
@@ -59,6 +60,7 @@ std::vector<ServeJobRequest> requests_of(const std::string& path, const std::str
 void choose_kernels(const ServeArguments& arguments, ServeJob& job) {
   if (arguments.kernels) job.kernels = kernel_folder(*arguments.kernels, job.device);
   job.backend = arguments.backend.value_or(job.backend);
+  require_backend(job.backend);
   if (arguments.eager && arguments.capture_sizes)
     throw UsageError("--enforce-eager: captures nothing, but --cudagraph-capture-sizes says what to capture");
   if (arguments.eager) job.capture_sizes.emplace();

@@ -1,5 +1,6 @@
 #include "cli_error.hpp"
 #include "commands.hpp"
+#include "demands.hpp"
 #include "files/whole_file.hpp"
 #include "needs.hpp"
 #include "quantities.hpp"
@@ -38,6 +39,7 @@ StepJob job_of(const StepArguments& arguments) {
   job.config = arguments.config;
   job.kernels = kernel_folder(*arguments.kernels, "cuda");
   job.backend = arguments.backend.value_or(job.backend);
+  require_backend(job.backend);
   for (const std::string& word : list_of("--batches", arguments.batches.value_or("1x1024,64x1024")))
     job.batches.push_back(batch_of(word));
   const auto number = [](const char* option, const std::optional<std::string>& text, std::uint32_t& value) {

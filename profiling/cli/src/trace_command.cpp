@@ -32,9 +32,7 @@ TraceRequestOptions options_of(const TraceArguments& arguments) {
   TraceRequestOptions options;
   options.config = arguments.config;
   if (arguments.backend) options.backend = *arguments.backend;
-  const std::vector<std::string> known = profile_backends();
-  if (std::find(known.begin(), known.end(), options.backend) == known.end())
-    throw UsageError("--backend: " + cli::refused_word("unknown back end", options.backend, known));
+  require_backend(options.backend);
   const auto number = [](const char* option, const std::optional<std::string>& text, std::uint32_t& value) {
     constexpr std::uint64_t kMost = 1024;
     if (text) value = static_cast<std::uint32_t>(whole(option, *text, 1, kMost));

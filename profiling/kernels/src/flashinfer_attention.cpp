@@ -121,10 +121,7 @@ class FlashInferAttention final : public VllmAttention {
   bool can_be_captured() const override { return false; }
 
   std::string refusal(const AttentionShape& shape, at::ScalarType type) const override {
-    if (type != at::kBFloat16) return "FlashInfer: only bfloat16 is compiled";
-    if (shape.window > 0) {
-      return fmt::format("FlashInfer: window {}: the engine has none with this back end on a Hopper GPU", shape.window);
-    }
+    if (std::string lacks = vllm_attention_refusal("flashinfer", shape, type); !lacks.empty()) return lacks;
     const bool has_cap = shape.soft_cap > 0;
     if (library_.decode(shape.head_dim, has_cap) == nullptr || library_.prefill(shape.head_dim, has_cap) == nullptr) {
       return fmt::format("FlashInfer: heads of {} {} soft cap are not compiled; scripts/flashinfer-kernels does",

@@ -183,8 +183,8 @@ class TritonAttention final : public VllmAttention {
   }
 
   std::string refusal(const AttentionShape& shape, at::ScalarType type) const override {
-    return type == at::kBFloat16 ? shapes_.refusal(shape)
-                                 : "Triton attention: scripts/triton-attention compiles bfloat16 only";
+    std::string lacks = vllm_attention_refusal("triton", shape, type);
+    return lacks.empty() ? shapes_.refusal(shape) : lacks;
   }
 
  private:

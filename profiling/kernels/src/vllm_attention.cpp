@@ -35,6 +35,11 @@ std::string flash_attention_refusal(const char* name, const AttentionShape& shap
   return {};
 }
 
+[[noreturn]] void refuse_backend(std::string_view name) {
+  throw ProfilingError(
+      fmt::format("attention of the engine: no kernels of '{}' here; there are fa3, fa2, triton, flashinfer", name));
+}
+
 IValue none() { return {}; }
 
 IValue optional(const at::Tensor& tensor) { return tensor.defined() ? IValue(tensor) : IValue(); }
@@ -115,7 +120,7 @@ class FlashAttention3 final : public VllmAttention {
   }
 
   std::string refusal(const AttentionShape& shape, at::ScalarType type) const override {
-    return flash_attention_refusal("FlashAttention 3", shape, type);
+    return vllm_attention_refusal("fa3", shape, type);
   }
 
  private:
@@ -155,7 +160,7 @@ class FlashAttention2 final : public VllmAttention {
   }
 
   std::string refusal(const AttentionShape& shape, at::ScalarType type) const override {
-    return flash_attention_refusal("FlashAttention 2", shape, type);
+    return vllm_attention_refusal("fa2", shape, type);
   }
 
  private:
@@ -169,8 +174,19 @@ std::unique_ptr<VllmAttention> make_vllm_attention(std::string_view name, const 
   if (name == "fa2") return std::make_unique<FlashAttention2>();
   if (name == "triton") return make_triton_attention(folder);
   if (name == "flashinfer") return make_flashinfer_attention(folder);
-  throw ProfilingError(
-      fmt::format("attention of the engine: no kernels of '{}' here; there are fa3, fa2, triton, flashinfer", name));
+  refuse_backend(name);
+}
+
+std::string vllm_attention_refusal(std::string_view name, const AttentionShape& shape, at::ScalarType type) {
+  if (name == "fa3") return flash_attention_refusal("FlashAttention 3", shape, type);
+  if (name == "fa2") return flash_attention_refusal("FlashAttention 2", shape, type);
+  if (name == "triton")
+    return type == at::kBFloat16 ? "" : "Triton attention: scripts/triton-attention compiles bfloat16 only";
+  if (name != "flashinfer") refuse_backend(name);
+  if (type != at::kBFloat16) return "FlashInfer: only bfloat16 is compiled";
+  if (shape.window > 0)
+    return fmt::format("FlashInfer: window {}: the engine has none with this back end on a Hopper GPU", shape.window);
+  return {};
 }
 
 std::vector<std::string> vllm_attention_libraries(std::string_view name) {

@@ -33,6 +33,8 @@ class VllmAttention {
 /// `name`: fa3, fa2, triton or flashinfer, of the libraries and kernels in `folder`. Throws ProfilingError for another,
 /// or if its library is not loaded.
 std::unique_ptr<VllmAttention> make_vllm_attention(std::string_view name, const std::string& folder);
+/// What no build of a back end's kernels has: window, type, width of the heads. Throws as make_vllm_attention() does.
+std::string vllm_attention_refusal(std::string_view name, const AttentionShape& shape, at::ScalarType type);
 /// Paths of the libraries in the wheel that a back end needs.
 std::vector<std::string> vllm_attention_libraries(std::string_view name);
 

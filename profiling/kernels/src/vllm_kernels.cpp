@@ -41,6 +41,48 @@ std::vector<std::string> library_names(std::string_view attention) {
   return names;
 }
 
+std::string family_of(std::string_view kind, const std::string& attention) {
+  static const std::map<std::string_view, std::string_view> families = {{"linear", "cublas"},
+                                                                        {"embedding", "torch"},
+                                                                        {"layer_norm", "torch"},
+                                                                        {"rms_norm", "vllm-c"},
+                                                                        {"qk_norm", "vllm-c"},
+                                                                        {"rope", "vllm-c"},
+                                                                        {"silu_and_mul", "vllm-c"},
+                                                                        {"gelu_and_mul", "vllm-c"},
+                                                                        {"kv_write", "vllm-c"},
+                                                                        {"topk_softmax", "vllm-c"},
+                                                                        {"moe_experts", "triton-fused-moe"},
+                                                                        {"sample", "torch"}};
+  if (kind == "attention") {
+    return attention;
+  }
+  const auto found = families.find(kind);
+  return std::string(found == families.end() ? std::string_view() : found->second);
+}
+
+/// What no build of the kernels has.
+std::string head_norm_refusal(at::ScalarType type) {
+  return type == at::kBFloat16 ? "" : "norms of heads: scripts/triton-norms compiles bfloat16 only";
+}
+
+class VllmClaims final : public KernelClaims {
+ public:
+  explicit VllmClaims(std::string_view attention) : name_(fmt::format("vllm-{}", attention)), attention_(attention) {}
+  std::string_view name() const override { return name_; }
+  std::string family(std::string_view kind) const override { return family_of(kind, attention_); }
+  using KernelClaims::refusal;
+  std::string refusal(const AttentionShape& shape, at::ScalarType type) const override {
+    return vllm_attention_refusal(attention_, shape, type);
+  }
+  std::string refusal(const HeadShape& /*shape*/, at::ScalarType type) const override {
+    return head_norm_refusal(type);
+  }
+
+ private:
+  std::string name_, attention_;
+};
+
 class VllmKernels final : public Kernels {
  public:
   VllmKernels(const std::string& folder, std::string_view attention)
@@ -61,31 +103,13 @@ class VllmKernels final : public Kernels {
   std::string refusal(const ExpertShape& shape) const override { return compiled_.refusal(shape); }
 
   std::string refusal(const HeadShape& shape, at::ScalarType type) const override {
-    return type == at::kBFloat16 ? compiled_.refusal(shape)
-                                 : "norms of heads: scripts/triton-norms compiles bfloat16 only";
+    std::string lacks = head_norm_refusal(type);
+    return lacks.empty() ? compiled_.refusal(shape) : lacks;
   }
 
   bool can_be_captured() const override { return attention_->can_be_captured(); }
 
-  std::string family(std::string_view kind) const override {
-    static const std::map<std::string_view, std::string_view> families = {{"linear", "cublas"},
-                                                                          {"embedding", "torch"},
-                                                                          {"layer_norm", "torch"},
-                                                                          {"rms_norm", "vllm-c"},
-                                                                          {"qk_norm", "vllm-c"},
-                                                                          {"rope", "vllm-c"},
-                                                                          {"silu_and_mul", "vllm-c"},
-                                                                          {"gelu_and_mul", "vllm-c"},
-                                                                          {"kv_write", "vllm-c"},
-                                                                          {"topk_softmax", "vllm-c"},
-                                                                          {"moe_experts", "triton-fused-moe"},
-                                                                          {"sample", "torch"}};
-    if (kind == "attention") {
-      return attention_name_;
-    }
-    const auto found = families.find(kind);
-    return std::string(found == families.end() ? std::string_view() : found->second);
-  }
+  std::string family(std::string_view kind) const override { return family_of(kind, attention_name_); }
 
   std::map<std::string, std::string> libraries() const override {
     std::map<std::string, std::string> versions = attention_->libraries();
@@ -190,6 +214,10 @@ class VllmKernels final : public Kernels {
 std::unique_ptr<Kernels> make_vllm_kernels(const std::string& folder, std::string_view attention) {
   load_cuda();
   return std::make_unique<VllmKernels>(folder, attention);
+}
+
+std::unique_ptr<KernelClaims> make_vllm_claims(std::string_view attention) {
+  return std::make_unique<VllmClaims>(attention);
 }
 
 }  // namespace dooly::profiling

@@ -127,7 +127,7 @@ std::int64_t Making::count(const char* name, std::int64_t usual) const {
   return static_cast<std::int64_t>(number(name, static_cast<double>(usual)));
 }
 
-bool can_run(const oracle::OperatorKey& key, const Kernels& kernels, std::string& why) {
+bool can_run(const oracle::OperatorKey& key, const KernelClaims& kernels, std::string& why) {
   const Kind* kind = find_kind(key.kind);
   if (kind == nullptr) {
     why = fmt::format("no kernels for operators of kind {}", key.kind);

@@ -46,25 +46,30 @@ struct HeadShape {
   bool across_heads = false;  ///< one norm over all of a token's heads
 };
 
-/// The operators of a transformer step, each one call, as the engine's kernel libraries offer them. The built-in engine
-/// computes with it and the sweep measures with it, so both run the same kernels. Every call goes through LibTorch's
-/// dispatcher, where the tracer sees it. Shapes: T tokens, H hidden, N heads, K KV heads, D head size.
-class Kernels {
+/// What kernels are of and what they lack, known before there are any.
+class KernelClaims {
  public:
-  virtual ~Kernels() = default;
+  virtual ~KernelClaims() = default;
   virtual std::string_view name() const = 0;  ///< "torch", "vllm-fa3", ...
   virtual std::string family(std::string_view kind) const = 0;  ///< implementation family of an operator kind
                                                                 ///< (docs/operator-keys.md)
-  /// Versions of the libraries that its kernels come from, beside LibTorch: vllm, triton, flashinfer. "unknown" of one
-  /// that does not say.
-  virtual std::map<std::string, std::string> libraries() const { return {}; }
-  /// Whether a step can be captured as a CUDA graph: no operator waits for the device or reads what it computed.
-  virtual bool can_be_captured() const { return false; }
   /// Why these kernels cannot run attention of this shape and type, experts of this shape, or head_norms(): it was not
   /// compiled ahead of time, say. Empty: they can.
   virtual std::string refusal(const AttentionShape& /*shape*/, at::ScalarType /*type*/) const { return {}; }
   virtual std::string refusal(const ExpertShape& /*shape*/) const { return {}; }
   virtual std::string refusal(const HeadShape& /*shape*/, at::ScalarType /*type*/) const { return {}; }
+};
+
+/// The operators of a transformer step, each one call, as the engine's kernel libraries offer them. The built-in engine
+/// computes with it and the sweep measures with it, so both run the same kernels. Every call goes through LibTorch's
+/// dispatcher, where the tracer sees it. Shapes: T tokens, H hidden, N heads, K KV heads, D head size.
+class Kernels : public KernelClaims {
+ public:
+  /// Versions of the libraries that its kernels come from, beside LibTorch: vllm, triton, flashinfer. "unknown" of one
+  /// that does not say.
+  virtual std::map<std::string, std::string> libraries() const { return {}; }
+  /// Whether a step can be captured as a CUDA graph: no operator waits for the device or reads what it computed.
+  virtual bool can_be_captured() const { return false; }
   /// [T, k] x [n, k] (+ bias [n]) -> [T, n]
   virtual at::Tensor linear(const at::Tensor& x, const at::Tensor& weight,
                             const std::optional<at::Tensor>& bias = std::nullopt) = 0;
@@ -117,6 +122,10 @@ std::unique_ptr<Kernels> make_torch_kernels();
 /// it to folder/attention; `flashinfer`, folder/libdooly_flashinfer.so of scripts/flashinfer-kernels. Fused experts lie
 /// in folder/experts, norms of heads in folder/norms. Needs CUDA. Throws ProfilingError naming what cannot be loaded.
 std::unique_ptr<Kernels> make_vllm_kernels(const std::string& folder, std::string_view attention);
+
+/// The same without libraries and GPU: what no build of them has. Shapes that have to be compiled ahead (Triton's,
+/// FlashInfer's) count as there.
+std::unique_ptr<KernelClaims> make_vllm_claims(std::string_view attention);
 
 /// Version of the wheel whose libraries lie in `folder` (its _version.py); "unknown" without it.
 std::string vllm_version(const std::string& folder);

@@ -24,7 +24,7 @@ struct Runnable {
 /// Whether `kernels` have what the key names. If not, `why` says what is missing. An operator that the engine's
 /// compiler makes (family inductor) is run as one of these or of LibTorch of the same work, with a note; norms of heads
 /// by the compiler's kernel, as Kernels::head_norms() has it.
-bool can_run(const oracle::OperatorKey& key, const Kernels& kernels, std::string& why);
+bool can_run(const oracle::OperatorKey& key, const KernelClaims& kernels, std::string& why);
 
 /// Inputs and call of a key at a point. Throws ProfilingError for what can_run() refuses and for points that make no
 /// sense, c10::Error where the memory does not suffice.
