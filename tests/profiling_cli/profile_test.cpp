@@ -233,6 +233,30 @@ TEST(Profile, ARefusedServeLeavesNoFolder) {
   EXPECT_TRUE(std::filesystem::is_directory(scratch / "mine"));  // it was there before
 }
 
+TEST(Profile, AServeLeavesAnEarlierRunOfThatName) {
+  const Scratch scratch;
+  const std::string trace = scratch.file("trace.csv",
+                                         "# dooly-trace 1\nid,arrival_s,prompt_tokens,output_tokens\n"
+                                         "0,0,9,3\n");
+  std::filesystem::create_directories(scratch / "out/decisions");
+  scratch.file("out/run.requests.jsonl.gz", "");
+  scratch.file("out/decisions/old.decisions.jsonl.gz", "");
+  std::vector<std::string> call{"serve", "model", "--workload",       trace, "--num-gpu-blocks-override",
+                                "9",     "--out", scratch.name("out")};
+  const auto err_of = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), call.begin(), call.end());
+    const ProcessResult result = dooly(more);
+    EXPECT_EQ(result.code, 2);
+    return result.err;
+  };
+  const std::string there = scratch.name("out") + ": holds results of an earlier run ";
+  const std::string remedy = "; --force replaces them, --name adds another\n";
+  EXPECT_EQ(err_of({}), there + "(run.requests.jsonl.gz)" + remedy);
+  EXPECT_EQ(err_of({"--name", "old"}), there + "(decisions/old.decisions.jsonl.gz)" + remedy);
+  for (const std::vector<std::string>& more : {std::vector<std::string>{"--force"}, {"--name", "new"}})
+    EXPECT_NE(err_of(more).find("model: cannot be served"), std::string::npos);
+}
+
 TEST(Profile, WithoutAGpuADryRunPlansAndTheRestSaysSo) {
   const profiling::FakeSetting none("FAKE_GPUS", "0");
   EXPECT_EQ(dooly({"model", kLlama, "--dry-run"}).code, 0);

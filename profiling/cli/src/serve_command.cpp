@@ -11,8 +11,11 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <optional>
+#include <sstream>
 
 namespace dooly::profiling {
 namespace {
@@ -26,7 +29,7 @@ struct ServeArguments {
   std::optional<std::string> workload, format, out, name, device, dtype, policy, limit, workers, seed;
   std::optional<std::string> max_batched_tokens, max_sequences, max_model_len, block_size, blocks;
   std::optional<std::string> kernels, backend, capture_sizes;
-  bool synchronous = false, no_prefix_caching = false, eager = false;
+  bool synchronous = false, no_prefix_caching = false, eager = false, force = false;
 };
 
 std::vector<ServeJobRequest> requests_of(const std::string& path, const std::string& format, std::uint64_t limit) {
@@ -115,14 +118,36 @@ std::string text_of(const ServeJob& job, const ServeFigures& figures) {
          "  platform: {base: none, host: {" + terms + "}}\n";
 }
 
+/// As `dooly run`: what a run of that name has written stays, unless told otherwise. Others may lie beside it.
+void refuse_to_replace(const ServeJob& job) {
+  for (const std::string& file : {job.name + ".run.json", job.name + ".requests.jsonl.gz",
+                                  job.name + ".iterations.jsonl.gz", "decisions/" + job.name + ".decisions.jsonl.gz"})
+    if (std::filesystem::exists(job.out / file))
+      throw UsageError(
+          fmt::format("{}: holds results of an earlier run ({}); --force replaces them, --name adds another",
+                      job.out.string(), file));
+}
+
+/// What the runs of a folder share.
+std::string engine_text(const ServeJob& job) {
+  std::ostringstream text;
+  text << std::ifstream(job.out / "engine.json").rdbuf();
+  return text.str();
+}
+
 ExitCode run(const ServeArguments& arguments, const ServeFunction& serve, Terminal& terminal) {
   if (arguments.device == "cuda")
     need_gpu("run this on a machine with one, or take --device cpu with a model that a processor can run");
-  ServeJob job = job_of(arguments);
+  const ServeJob job = job_of(arguments);
+  if (!arguments.force) refuse_to_replace(job);
   if (!serve) throw built_without_torch("it cannot serve");
   const cli::DirectoryForFiles out(job.out);
   terminal.note(fmt::format("serving {} requests on {}", job.workload.size(), job.device));
+  const std::string engine_before = engine_text(job);
   const ServeFigures figures = serve(job);
+  if (!engine_before.empty() && engine_text(job) != engine_before)
+    terminal.warning((job.out / "engine.json").string() +
+                     ": is now that of this run; earlier ones in the folder had another engine");
   terminal.print(text_of(job, figures));
   terminal.note("logs in " + job.out.string());
   return ExitCode::kDone;
@@ -170,7 +195,8 @@ cli::Command serve_command(const ServeFunction& serve) {
       {"--no-async-scheduling", "", "read each step's result before the next is scheduled", &arguments->synchronous},
       {"--no-enable-prefix-caching", "", "compute shared prefixes again", &arguments->no_prefix_caching},
       {"--workers", "N", "a closed loop of N clients; arrival times are ignored", &arguments->workers},
-      {"--seed", "N", "of weights and token ids (default 0)", &arguments->seed}};
+      {"--seed", "N", "of weights and token ids (default 0)", &arguments->seed},
+      {"--force", "", "replace what a run of that name has written there", &arguments->force}};
   command.examples = {
       "dooly profile serve ./config.json --workload trace.csv --dtype float32 --num-gpu-blocks-override 2000 --out "
       "served",
