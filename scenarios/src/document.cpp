@@ -234,8 +234,8 @@ Node parse_yaml(std::string_view text, std::size_t source, std::vector<Problem>&
 std::string shown(const Node& node) {
   switch (node.kind) {
     case Node::Kind::kNull: return "nothing";
-    case Node::Kind::kList: return "a list";
-    case Node::Kind::kMap: return "a map";
+    case Node::Kind::kList: return node.items.empty() ? "an empty list" : "a list";
+    case Node::Kind::kMap: return node.members.empty() ? "an empty map" : "a map";
     case Node::Kind::kScalar: break;
   }
   std::string text = node.text.size() > 60 ? node.text.substr(0, 57) + "..." : node.text;

@@ -246,7 +246,9 @@ void Reader::read_options(const Node& node, Value& value) {
 
 void Reader::read_terms(const Node& node, Value& value) {
   if (node.is_scalar()) return read_text(node, value);
-  if (!node.is_map() || node.members.empty()) return refuse(value, node, "must be a name, or a map of times");
+  if (!node.is_map() || node.members.empty())
+    return refuse(value, node, "must be a name, or a map of times",
+                  "a name of `dooly list platforms`, or times such as {schedule: 120us}");
   Key term;
   term.type = Type::kQuantity;
   term.dimension = Dimension::kTime;

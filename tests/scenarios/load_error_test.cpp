@@ -218,6 +218,10 @@ TEST(LoadScenario, ModelsPoliciesAndPlatformsMustBeKnown) {
 
 TEST(LoadScenario, SomeHostTimesNeedABaseForTheOthers) {
   EXPECT_EQ(
+      errors(short_form("platform: {host: {}}\n")),
+      (Messages{"s.yaml:5:18: platform.host: must be a name, or a map of times, got an empty map; allowed: a name of "
+                "`dooly list platforms`, or times such as {schedule: 120us}"}));
+  EXPECT_EQ(
       errors(short_form("platform: {host: {schedule: 1ms}}\n")),
       (Messages{"s.yaml:5:18: platform.host: gives 1 of 2 host times and `base` does not say whose the others are; "
                 "allowed: base: none (they are zero), default (the GPU's own) or a name of `dooly list platforms`"}));
