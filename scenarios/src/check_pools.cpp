@@ -26,6 +26,8 @@ bool is_path(const std::string& text) {
          text.starts_with("$DOOLY_DATA/") || text.ends_with(".json");
 }
 
+constexpr const char* kModelFile = "config.json";
+
 bool is_entry(const Pool& pool) { return pool.role != Pool::Role::kDecode; }
 
 bool serves(const Pool& pool, const std::string& class_name) {
@@ -60,26 +62,41 @@ void Checker::check_pool(std::size_t index) {
       if (served[i].text == served[j].text) refuse(served[i], "class named twice, got " + served[i].text);
 }
 
+/// Whether a text that looks like a hub id is the path of one.
+bool Checker::is_model_folder(const Value& config) const {
+  try {
+    std::error_code error;
+    return std::filesystem::is_regular_file(paths_.resolve(config.text, config.mark) / kModelFile, error);
+  } catch (const std::string&) {
+    return false;
+  }
+}
+
+/// A file, or the folder that holds a config.json.
+void Checker::check_model_path(const Value& config, ModelSpec& model) {
+  model.is_path = true;
+  try {
+    std::filesystem::path path = paths_.resolve(config.text, config.mark);
+    std::error_code error;
+    if (std::filesystem::is_directory(path, error)) path /= kModelFile;
+    model.config = path.lexically_normal().string();
+    if (!std::filesystem::is_regular_file(path, error))
+      refuse(config, "no such file: " + model.config + ", got " + config.text);
+  } catch (const std::string& what) {
+    refuse(config, what + ", got " + config.text);
+  }
+}
+
 void Checker::check_model(const Value& value, ModelSpec& model) {
   const Value& config = value["config"];
   if (!config.is_valid || config.text.empty()) return;
-  if (is_path(config.text)) {
-    model.is_path = true;
-    try {
-      model.config = paths_.resolve(config.text, config.mark).string();
-      std::error_code error;
-      if (!std::filesystem::is_regular_file(model.config, error))
-        refuse(config, "no such file: " + model.config + ", got " + config.text);
-    } catch (const std::string& what) {
-      refuse(config, what + ", got " + config.text);
-    }
-    return;
-  }
+  if (is_path(config.text)) return check_model_path(config, model);
   for (const std::string& known : names_.models)
     if (without_meta(known) == without_meta(config.text)) {
       model.config = known;
       return;
     }
+  if (is_model_folder(config)) return check_model_path(config, model);
   known_name(config, names_.models, "model (a path must begin with ./ or / or end in .json)",
              without_meta_prefix(config.text));
 }

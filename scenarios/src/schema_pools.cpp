@@ -34,8 +34,8 @@ Object model_object() {
       "A plain name or path is `config`.",
       {
           text("config",
-               "A shipped model (hub id, `Meta-` optional) or the path of a config.json: it ends in .json or "
-               "begins with ./, ../, / or $DOOLY_DATA/.")
+               "A shipped model (hub id, `Meta-` optional) or the path of a config.json or of the folder that holds "
+               "it: it ends in .json or begins with ./, ../, / or $DOOLY_DATA/.")
               .required()
               .list_of("models"),
           choice("dtype", {"auto", "bfloat16", "float16", "float32"}, "Type of weights and activations.").def("auto"),

@@ -186,6 +186,19 @@ TEST(LoadScenario, FilesMustExist) {
             (Messages{"s.yaml:2:8: model: no such file: gone.json, got ./gone.json"}));
 }
 
+TEST(LoadScenario, AModelMayBeTheFolderOfItsConfig) {
+  const auto with_model = [](const std::string& model) {
+    return "dooly: 1\nmodel: " + model + "\n" + short_form().substr(40);
+  };
+  for (const char* model : {"./mine/Model-8B", "./mine/Model-8B/", "mine/Model-8B", "./mine/Model-8B/config.json"}) {
+    const ModelSpec found = test::load(with_model(model)).pools.front().model;
+    EXPECT_TRUE(found.is_path) << model;
+    EXPECT_TRUE(found.config.ends_with("/mine/Model-8B/config.json")) << found.config;
+  }
+  EXPECT_EQ(errors(with_model("./mine")), (Messages{"s.yaml:2:8: model: no such file: mine/config.json, got ./mine"}));
+  EXPECT_EQ(errors(with_model("mine/Model-9B")).front().substr(0, 40), "s.yaml:2:8: model: unknown model (a path");
+}
+
 TEST(LoadScenario, TracesWithoutTimesNeedArrivals) {
   EXPECT_EQ(errors(with_workload("{trace: {format: sharegpt, path: azure.csv}}")),
             (Messages{"s.yaml:4:19: workload.trace.arrivals: is required: format sharegpt has no arrival times"}));

@@ -20,6 +20,8 @@ TestFiles::TestFiles()
   std::filesystem::create_directories(directory_);
   for (const char* name : {"azure.csv", "lengths.json", "numbers.txt", "config.json", "plugin.so"})
     std::ofstream(directory_ / name) << "1\n";
+  std::filesystem::create_directories(directory_ / "mine/Model-8B");
+  std::ofstream(directory_ / "mine/Model-8B/config.json") << "1\n";
 }
 
 TestFiles::~TestFiles() {

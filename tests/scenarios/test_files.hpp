@@ -10,7 +10,7 @@
 namespace dooly::scenario::test {
 
 /// A directory that goes away with the object, with files for scenarios to name: azure.csv, lengths.json, numbers.txt,
-/// config.json, plugin.so. None has sensible content: loading looks only for the files.
+/// config.json, mine/Model-8B/config.json, plugin.so. None has sensible content: loading looks only for the files.
 class TestFiles {
  public:
   TestFiles();
