@@ -134,9 +134,14 @@ class SimulatedRun {
       writer_->finish();
       targets_.received->finish();
     });
-    watch_.lap("write");
-    finished_.timing = timing();  // the small files that are left take no time
-    attempt([this] { output_->publish(finished_.outcome.summary, finished_.timing); });
+    bool is_timed = false;
+    const auto timed = [this, &is_timed] {
+      is_timed = true;
+      watch_.lap("write");
+      return finished_.timing = timing();
+    };
+    attempt([this, &timed] { output_->publish(finished_.outcome.summary, timed); });
+    if (!is_timed) timed();  // nothing was written, or not all
     finished_.published = output_->published();
   }
 

@@ -37,6 +37,8 @@ Summary run_into(RunOutput& output, const std::optional<std::string>& partial = 
   return recorder.finish(std::move(totals));
 }
 
+Timing untimed() { return {}; }
+
 std::vector<std::string> files_of(const fs::path& path) {
   std::vector<std::string> found;
   for (const auto& entry : fs::directory_iterator(path)) found.push_back(entry.path().filename());
@@ -48,17 +50,33 @@ TEST(RunOutput, WritesWhatWasAskedFor) {
   const Scratch scratch;
   RunOutput output(scratch / "out", false, {.iterations_csv = true}, names(), {"main"});
   Summary summary = run_into(output);
-  output.publish(summary, {});
+  output.publish(summary, untimed);
   EXPECT_EQ(files_of(scratch / "out"),
             (std::vector<std::string>{".dooly-lock", "iterations.csv", "requests.csv", "summary.json", "timing.json"}));
   EXPECT_NE(text_of(scratch / "out/requests.csv").find("rejected,no room\n"), std::string::npos);
+}
+
+TEST(RunOutput, ItsTimingHoldsTheWritingOfTheOthers) {
+  const Scratch scratch;
+  RunOutput output(scratch / "out", false, {.iterations_csv = true}, names(), {"main"});
+  Summary summary = run_into(output);
+  output.publish(summary, [&] {
+    std::size_t bytes = 0;
+    for (const auto& entry : fs::directory_iterator(scratch / "out"))
+      if (entry.is_regular_file() && entry.path().filename().string().find("timing") == std::string::npos)
+        bytes += entry.file_size();
+    EXPECT_GT(bytes, 1000u) << "summary and rows are written when it is asked for";
+    return Timing{.wall_s = 3, .stages_s = {{"write", 2}}};
+  });
+  const nlohmann::json timing = nlohmann::json::parse(text_of(scratch / "out/timing.json"));
+  EXPECT_EQ(timing["stages_s"]["write"], 2);
 }
 
 TEST(RunOutput, WithoutADirectoryWritesNothing) {
   RunOutput output({}, false, {}, names(), {"main"});
   EXPECT_EQ(output.requests(), nullptr);
   Summary summary = run_into(output);
-  output.publish(summary, {});
+  output.publish(summary, untimed);
   EXPECT_FALSE(output.failed());
 }
 
@@ -67,7 +85,7 @@ TEST(RunOutput, MarksAnInterruptedRun) {
   {
     RunOutput output(scratch / "out", false, {}, names(), {"main"});
     Summary summary = run_into(output, "interrupted");
-    output.publish(summary, {});
+    output.publish(summary, untimed);
   }
   EXPECT_EQ(files_of(scratch / "out"),
             (std::vector<std::string>{"PARTIAL", "requests.csv", "summary.json", "timing.json"}));
@@ -80,7 +98,7 @@ TEST(RunOutput, AFullDiskLeavesAMarkedSummary) {
   output.requests()->sink().fail("requests.csv: cannot write: No space left on device");
   EXPECT_TRUE(output.failed());
   Summary summary = run_into(output);
-  EXPECT_EQ(message_of<WriteFailed>([&] { output.publish(summary, {}); }),
+  EXPECT_EQ(message_of<WriteFailed>([&] { output.publish(summary, untimed); }),
             "requests.csv: cannot write: No space left on device");
   EXPECT_FALSE(fs::exists(scratch / "out/requests.csv"));
   EXPECT_EQ(text_of(scratch / "out/PARTIAL"), "a result file could not be written\n");
@@ -101,7 +119,7 @@ TEST(RunOutput, RoomThatRunsOutInTheMiddleOfARunCostsOnlyTheFileThatNeededIt) {
   RunTotals totals;
   totals.submitted = kCount;
   Summary summary = recorder.finish(totals);
-  EXPECT_NE(message_of<WriteFailed>([&] { output.publish(summary, {}); }).find("cannot write: File too large"),
+  EXPECT_NE(message_of<WriteFailed>([&] { output.publish(summary, untimed); }).find("cannot write: File too large"),
             std::string::npos);
   EXPECT_EQ(nlohmann::json::parse(text_of(scratch / "out/summary.json"))["requests"]["rejected"], kCount);
   EXPECT_FALSE(fs::exists(scratch / "out/requests.csv"));
@@ -113,7 +131,7 @@ TEST(RunOutput, SameRunSameBytes) {
   for (const char* name : {"a", "b"}) {
     RunOutput output(scratch / name, false, {.iterations_csv = true}, names(), {"main"});
     Summary summary = run_into(output);
-    output.publish(summary, {.wall_s = name[0] == 'a' ? 1.0 : 2.0});
+    output.publish(summary, [&] { return Timing{.wall_s = name[0] == 'a' ? 1.0 : 2.0}; });
   }
   for (const char* file : {"summary.json", "requests.csv", "iterations.csv"}) {
     EXPECT_EQ(text_of(scratch / "a" / file), text_of(scratch / "b" / file)) << file;

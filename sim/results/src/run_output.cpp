@@ -49,7 +49,7 @@ void RunOutput::complete_sinks(std::string& failure) {
   complete(decisions_, kDecisions);
 }
 
-void RunOutput::publish(Summary& summary, const Timing& timing) {
+void RunOutput::publish(Summary& summary, const std::function<Timing()>& timing) {
   if (!directory_) return;
   std::string failure;
   complete_sinks(failure);
@@ -59,7 +59,7 @@ void RunOutput::publish(Summary& summary, const Timing& timing) {
     summary.run.partial = summary.run.partial ? *summary.run.partial + "; " + what : what;
   }
   directory_->write("summary.json", summary_json(summary));
-  directory_->write("timing.json", timing_json(timing));
+  directory_->write("timing.json", timing_json(timing()));
   directory_->publish(summary.run.partial.value_or(std::string{}));
   if (!failure.empty()) throw WriteFailed(failure);
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,7 +41,8 @@ class RunOutput {
   /// Writes summary.json and timing.json and gives all files their names, marked where `summary` says why the run is
   /// partial. A file that could not be completed is dropped, the results are marked as partial for that reason (also in
   /// `summary`), and WriteFailed is thrown at the end.
-  void publish(Summary& summary, const Timing& timing);
+  /// `timing`: asked for when all but timing.json is written, so that it can hold what that took.
+  void publish(Summary& summary, const std::function<Timing()>& timing);
   Published published() const { return directory_ ? directory_->published() : Published::kNothing; }
 
  private:
