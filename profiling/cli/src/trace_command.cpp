@@ -18,7 +18,6 @@ namespace {
 
 using cli::ExitCode;
 using cli::Terminal;
-using cli::UsageError;
 
 constexpr double kLeastCoverage = 0.98;
 
