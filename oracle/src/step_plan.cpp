@@ -39,6 +39,13 @@ OperatorKey with_backend(OperatorKey key, const PlanBackend& from, const PlanBac
 
 }  // namespace
 
+std::string_view latent_family(std::string_view backend) { return find_backend("any", backend).latent; }
+
+std::uint32_t longest_absorbed(std::string_view latent_family) {
+  constexpr std::uint32_t kFlashAttention = 512;  // flashattn_mla.py of vLLM 0.26
+  return latent_family == "fa3-mla" ? kFlashAttention : 1;
+}
+
 std::string_view binding_name(Binding binding) {
   switch (binding) {
     case Binding::kTokens: return "tokens";

@@ -15,6 +15,47 @@
 namespace dooly::profiling {
 namespace {
 
+std::string words_of(std::string_view kind, const std::vector<std::int64_t>& dims, std::string_view more = "") {
+  return fmt::format("{} {}{}", kind, fmt::join(dims, "x"), more);
+}
+
+class RecordingLatent final : public LatentKernels {
+ public:
+  RecordingLatent(LatentKernels& inner, std::vector<std::string>& calls) : inner_(inner), calls_(calls) {}
+  std::int64_t longest_absorbed() const override { return inner_.longest_absorbed(); }
+  std::string refusal(const LatentShape&, at::ScalarType) const override { return {}; }
+  void write(const at::Tensor& latent, const at::Tensor& k_rope, at::Tensor& cache, const at::Tensor& slots) override {
+    calls_.push_back(words_of("mla_kv_write", {latent.size(1), k_rope.size(1)}));
+    inner_.write(latent, k_rope, cache, slots);
+  }
+  void multiply_heads(at::Tensor& out, const at::Tensor& x, const at::Tensor& weight) override {
+    calls_.push_back(words_of("bmm", weight.sizes().vec()));
+    inner_.multiply_heads(out, x, weight);
+  }
+  at::Tensor attend_latent(const at::Tensor& q_latent, const at::Tensor& q_rope, const at::Tensor& cache,
+                           const AttentionMetadata& metadata, const LatentShape& shape) override {
+    calls_.push_back(words_of("mla_attention", {shape.heads, shape.rank, shape.nope, shape.rope, shape.value}));
+    return inner_.attend_latent(q_latent, q_rope, cache, metadata, shape);
+  }
+  at::Tensor schedule(const AttentionMetadata&, const LatentShape&, at::ScalarType) override { return {}; }
+  PartialAttention attend_expanded(const at::Tensor& q, const ExpandedKeys& keys, const PromptKeys& where,
+                                   const LatentShape& shape, bool causal) override {
+    return inner_.attend_expanded(q, keys, where, shape, causal);
+  }
+  at::Tensor gather(const at::Tensor& cache, const AttentionMetadata& prompts, const LatentContext& context) override {
+    return inner_.gather(cache, prompts, context);
+  }
+  void ignore_empty(PartialAttention& part, const PromptKeys& keys) override { inner_.ignore_empty(part, keys); }
+  void merge(at::Tensor& out, const at::Tensor& lse, const PartialAttention& first, const PartialAttention& second,
+             const c10::SymInt& merged_tokens) override {
+    inner_.merge(out, lse, first, second, merged_tokens);
+  }
+
+ private:
+  LatentKernels& inner_;
+  std::vector<std::string>& calls_;
+};
+
 /// Passes calls on and writes down what they are in the words of operator keys.
 class RecordingKernels final : public Kernels {
  public:
@@ -48,7 +89,8 @@ class RecordingKernels final : public Kernels {
   }
   void rope(const at::Tensor& positions, at::Tensor& q, at::Tensor& k, const at::Tensor& cos_sin, std::int64_t head_dim,
             bool interleaved) override {
-    note("rope", {q.size(1) / head_dim, k.size(1) / head_dim, cos_sin.size(1)}, interleaved ? " interleaved" : "");
+    const auto heads = [&](const at::Tensor& x) { return x.numel() / x.size(0) / head_dim; };
+    note("rope", {heads(q), heads(k), cos_sin.size(1)}, interleaved ? " interleaved" : "");
     inner_->rope(positions, q, k, cos_sin, head_dim, interleaved);
   }
   at::Tensor gated_activation(const at::Tensor& x, std::string_view kind) override {
@@ -80,12 +122,14 @@ class RecordingKernels final : public Kernels {
     note("sample", {logits.size(1)});
     return inner_->sample(logits);
   }
+  LatentKernels* latent() override { return &latent_; }
 
  private:
   void note(std::string_view kind, std::vector<std::int64_t> dims, std::string_view more = "") {
-    calls.push_back(fmt::format("{} {}{}", kind, fmt::join(dims, "x"), more));
+    calls.push_back(words_of(kind, dims, more));
   }
   std::unique_ptr<Kernels> inner_ = make_torch_kernels();
+  RecordingLatent latent_{*inner_->latent(), calls};
 };
 
 bool flag(const oracle::OperatorKey& key, const std::string& name) {
@@ -128,10 +172,15 @@ TEST_P(EveryPlan, ListsWhatTheModelComputes) {
   const ModelDims dims = dims_of(config, GetParam().ranks, 64, TinyModel::kBlockSize, 8);
   const Model model(config, parse_numbers(text, config), {.dtype = at::kFloat}, dims, kernels);
   KvTensors cache = model.make_cache();
-  const StepSequence part{
-      {1, 2, 3}, 0, std::vector<std::vector<std::uint32_t>>(model.cache_groups(), std::vector<std::uint32_t>{1}), true};
-  const StepSettings settings{.block_size = TinyModel::kBlockSize, .groups = model.cache_groups()};
-  model.step(make_step_inputs({&part, 1}, settings), cache);
+  const auto block = [&](std::uint32_t id) {
+    return std::vector<std::vector<std::uint32_t>>(model.cache_groups(), std::vector<std::uint32_t>{id});
+  };
+  const std::vector<StepSequence> parts{{{1}, 2, block(2), true}, {{1, 2, 3}, 0, block(1), true}};
+  StepSettings settings;
+  settings.block_size = TinyModel::kBlockSize;
+  settings.groups = model.cache_groups();
+  settings.latent = model.latent_rules();
+  model.step(make_step_inputs(parts, settings), cache);
 
   oracle::PlanSettings plan_settings;
   plan_settings.tensor_parallel = GetParam().ranks;

@@ -56,6 +56,20 @@ const std::map<std::string_view, json>& family_changes() {
         {"rope_local_base_freq", 1000.0},
         {"query_pre_attn_scalar", 16},
         {"hidden_activation", "gelu_pytorch_tanh"}}},
+      {"deepseek_v2",
+       {{"first_k_dense_replace", 1},
+        {"kv_lora_rank", 32},
+        {"q_lora_rank", nullptr},
+        {"qk_nope_head_dim", 16},
+        {"qk_rope_head_dim", 8},
+        {"v_head_dim", 12},
+        {"n_routed_experts", 8},
+        {"n_shared_experts", 2},
+        {"num_experts_per_tok", 3},
+        {"moe_intermediate_size", 32},
+        {"norm_topk_prob", false},
+        {"scoring_func", "softmax"},
+        {"topk_method", "greedy"}}},
       {"mixtral", {{"num_local_experts", 6}, {"num_experts_per_tok", 2}}},
       {"qwen3_moe",
        {{"num_experts", 8},
@@ -101,7 +115,13 @@ TinyModel::TinyModel(std::string_view family, at::ScalarType dtype, std::string_
     groups_ = std::max(groups_, static_cast<std::uint32_t>(place.group) + 1);
 }
 
-StepSettings TinyModel::step_settings() const { return {.block_size = kBlockSize, .groups = groups_}; }
+StepSettings TinyModel::step_settings() const {
+  StepSettings settings;
+  settings.block_size = kBlockSize;
+  settings.groups = groups_;
+  settings.latent = model_->latent_rules();
+  return settings;
+}
 
 TinyModel::Sequence TinyModel::open() const {
   return {.computed = 0, .blocks = std::vector<std::vector<std::uint32_t>>(groups_)};

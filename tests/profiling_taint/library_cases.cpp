@@ -26,6 +26,18 @@ const Cases kOwn = {
     {"dooly::rope_", "positions=[T]:long q=[T,N*4*D] k=[T,K*4*D] cos_sin=[40,4*D] head_dim=4*D interleaved=false"},
     {"dooly::write_kv_", "k=[T,K,D] v=[T,K,D] k_cache=[B,S,K,D] v_cache=[B,S,K,D] slot_mapping=[T]:long"},
     {"dooly::all_reduce_", "x=[T,I] ranks=2"},
+    {"dooly::write_latent_", "latent=[T,I] k_rope=[T,D] cache=[B,S,I+D] slot_mapping=[T]:long"},
+    {"dooly::latent_attention",
+     "q_latent=[T,N,I] q_rope=[T,N,D] cache=[B,S,I+D] query_start=[2]:int sequence_lengths=[1]:int "
+     "block_table=[1,B]:int scale=0.5"},
+    {"dooly::expanded_attention",
+     "q=[T,N,I+D] kv=[R,N,I+K] k_rope=[R,D] query_start=[2]:int key_start=[2]:int max_seqlen_q=T max_seqlen_k=R "
+     "scale=0.5 causal=false"},
+    {"dooly::gather_latent",
+     "cache=[B,S,I+D] block_table=[1,B]:int first=[1]:int key_start=[2]:int prompt_of=[T]:int"},
+    {"dooly::ignore_empty_", "out=[T,N,I] lse=[N,T] query_start=[2]:int key_start=[2]:int"},
+    {"dooly::merge_attention_",
+     "out=[T,N,I] lse=[N,T] first=[T,N,I] first_lse=[N,T] second=[T,N,I] second_lse=[N,T] merged_tokens=T"},
 };
 
 // Operators that need a GPU: their schemas (vLLM 0.26.0's, and those of profiling/kernels) and results as they give.
@@ -91,6 +103,22 @@ const Cases kOfGpus = {
      "slot_mapping, str kv_cache_dtype, Tensor k_scale, Tensor v_scale) -> ()",
      "key=[T,K,D] value=[T,K,D] key_cache=[B,S,K,D] value_cache=[B,S,K,D] slot_mapping=[T]:long "
      "kv_cache_dtype='auto' k_scale=[] v_scale=[]"},
+    {"_C_cache_ops::concat_and_cache_mla(Tensor kv_c, Tensor k_pe, Tensor! kv_cache, Tensor slot_mapping, str "
+     "kv_cache_dtype, Tensor scale) -> ()",
+     "kv_c=[T,I] k_pe=[T,D] kv_cache=[B,S,I+D] slot_mapping=[T]:long kv_cache_dtype='auto' scale=[]"},
+    {"_C_cache_ops::gather_and_maybe_dequant_cache(Tensor src_cache, Tensor! dst, Tensor block_table, Tensor "
+     "cu_seq_lens, Tensor token_to_seq, int num_tokens, str kv_cache_dtype, Tensor scale, Tensor? seq_starts) -> ()",
+     "src_cache=[B,S,I+D] dst=[T,I+D] block_table=[R,B]:int cu_seq_lens=[R+1]:int token_to_seq=[T]:int num_tokens=T "
+     "kv_cache_dtype='auto' scale=[] seq_starts=[R]:int"},
+    {"_C::merge_attn_states(Tensor! output, Tensor!? output_lse, Tensor prefix_output, Tensor prefix_lse, Tensor "
+     "suffix_output, Tensor suffix_lse, int? prefill_tokens_with_context, Tensor? output_scale=None) -> ()",
+     "output=[T,N,I] output_lse=[N,T] prefix_output=[T,N,I] prefix_lse=[N,T] suffix_output=[T,N,I] suffix_lse=[N,T] "
+     "prefill_tokens_with_context=T"},
+    {"dooly::flash_expanded_attention(Tensor q, Tensor kv, Tensor k_rope, Tensor query_start, Tensor key_start, int "
+     "max_seqlen_q, int max_seqlen_k, float scale, bool causal) -> (Tensor, Tensor)",
+     "q=[T,N,I+D] kv=[R,N,I+K] k_rope=[R,D] query_start=[2]:int key_start=[2]:int max_seqlen_q=T max_seqlen_k=R "
+     "scale=0.5 causal=false",
+     0, "[T,N,K];[N,T]"},
     {"_moe_C::topk_softmax(Tensor! topk_weights, Tensor! topk_indices, Tensor! token_expert_indices, Tensor "
      "gating_output, bool renormalize, Tensor? bias) -> ()",
      "topk_weights=[T,num_experts_per_token]? topk_indices=[T,num_experts_per_token]?:int "

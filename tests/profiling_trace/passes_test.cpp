@@ -20,6 +20,14 @@ constexpr const char* kExperts = R"({"model_type": "qwen3_moe", "hidden_size": 6
   "num_experts": 8, "num_experts_per_tok": 3, "moe_intermediate_size": 32, "norm_topk_prob": true,
   "mlp_only_layers": [0]})";
 
+/// Attention in a latent: a step's decodes and prompts run in parts of their own.
+constexpr const char* kLatent = R"({"model_type": "deepseek_v2", "hidden_size": 64, "intermediate_size": 96,
+  "num_hidden_layers": 3, "num_attention_heads": 4, "num_key_value_heads": 4, "vocab_size": 500,
+  "max_position_embeddings": 512, "torch_dtype": "float32", "hidden_act": "silu", "rms_norm_eps": 1e-6,
+  "first_k_dense_replace": 1, "q_lora_rank": 40, "kv_lora_rank": 32, "qk_nope_head_dim": 16, "qk_rope_head_dim": 8,
+  "v_head_dim": 12, "n_routed_experts": 8, "n_shared_experts": 2, "num_experts_per_tok": 3,
+  "moe_intermediate_size": 48, "scoring_func": "softmax", "topk_method": "greedy"})";
+
 Trace trace_of(const char* config, std::vector<TraceRequest> batch, TraceSettings settings = {}) {
   const oracle::ModelConfig model = oracle::parse_model(config, "small");
   const auto kernels = make_torch_kernels();
@@ -66,8 +74,21 @@ TEST_P(Passes, WithoutMappingRulesDimensionsAreUnlabelled) {
   EXPECT_GT(unlabelled_dims(trace_of(GetParam(), mixed_batch(), settings)).size(), 100U);
 }
 
-INSTANTIATE_TEST_SUITE_P(Small, Passes, ::testing::Values(kDense, kExperts),
-                         [](const auto& model) { return model.index == 0 ? "dense" : "experts"; });
+INSTANTIATE_TEST_SUITE_P(Small, Passes, ::testing::Values(kDense, kExperts, kLatent), [](const auto& model) {
+  return model.index == 0 ? "dense" : model.index == 1 ? "experts" : "latent";
+});
+
+TEST(PassCheck, PartsThatAPassHasNotAreComparedWithAnother) {
+  const Trace prefill = trace_of(kLatent, prefill_batch()), decode = trace_of(kLatent, decode_batch()),
+              mixed = trace_of(kLatent, mixed_batch());
+  const PassCheck without = check_passes(prefill, decode), with = check_passes(decode, mixed);
+  EXPECT_EQ(without.alone.front(), "model.layers.0.self_attn.attn.prompts");
+  EXPECT_EQ(with.alone.front(), "model.layers.0.self_attn.attn.prompts");
+  EXPECT_EQ(with.contradictions, std::vector<std::string>());
+  EXPECT_EQ(with.unchanged, std::vector<std::string>());
+  EXPECT_GT(with.request_dims, without.request_dims);
+  EXPECT_EQ(check_passes(prefill, prefill).alone, std::vector<std::string>());
+}
 
 TEST(PassCheck, ALabelThatIsWrongIsFound) {
   Trace first = trace_of(kDense, prefill_batch());

@@ -75,7 +75,9 @@ INSTANTIATE_TEST_SUITE_P(
                       ModelCase{"Qwen--Qwen2.5-7B-Instruct", 2, "fa3"}, ModelCase{"Qwen--Qwen3-30B-A3B", 1, "fa3"},
                       ModelCase{"Qwen--Qwen1.5-MoE-A2.7B", 1, "fa3"},
                       ModelCase{"mistralai--Mixtral-8x7B-v0.1", 2, "fa3"}, ModelCase{"google--gemma-2-9b-it", 1, "fa3"},
-                      ModelCase{"google--gemma-3-12b-it", 1, "fa3"}),
+                      ModelCase{"google--gemma-3-12b-it", 1, "fa3"},
+                      ModelCase{"deepseek-ai--DeepSeek-V2-Lite", 1, "fa3"},
+                      ModelCase{"deepseek-ai--DeepSeek-V2-Lite", 2, "flashmla"}),
     [](const auto& model) {
       std::string name = fmt::format("{}_tp{}_{}", model.param.folder, model.param.ranks, model.param.backend);
       for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';

@@ -88,6 +88,13 @@ StepPlan with_backend(StepPlan plan, std::string_view backend);
 /// `fa2`, `fa3`, `fa4`, `flashinfer`, `flashmla`, `triton`, and `torch`: LibTorch's own kernels, of every operator.
 std::vector<std::string_view> plan_backends();
 
+/// Family of the kernels of latent attention under a back end. Throws OracleError for an unknown one.
+std::string_view latent_family(std::string_view backend);
+
+/// Longest query that kernels of such a family attend to in the latent, as they do for decodes, in one launch with
+/// them; longer ones run on expanded heads.
+std::uint32_t longest_absorbed(std::string_view latent_family);
+
 /// Layers that vLLM gives each pipeline stage: equal shares, the rest one each to the stages before the last.
 std::vector<std::uint32_t> stage_layers(std::uint32_t layers, std::uint32_t stages);
 

@@ -13,6 +13,7 @@ GraphInputs::GraphInputs(const Model& model, const StepSettings& settings, std::
       block_size_(settings.block_size),
       positions_(model.dims().positions.guard_int(__FILE__, __LINE__)),
       half_words_((most + 2) / 2),
+      is_latent_(settings.latent.has_value()),
       device_(settings.device) {
   const auto options = at::TensorOptions().device(device_);
   words_ = at::zeros({half_offset(groups_, kLengths)}, options.dtype(at::kLong));
@@ -39,6 +40,11 @@ StepInputs GraphInputs::view(std::int64_t requests) const {
     metadata.max_query = 1;
     metadata.max_sequence = positions_;  // a graph serves all lengths
     inputs.groups.push_back(std::move(metadata));
+  }
+  if (is_latent_) {
+    inputs.latent.emplace();
+    inputs.latent->tokens = inputs.latent->decode_tokens = requests;
+    inputs.latent->decodes = inputs.groups.front();
   }
   return inputs;
 }

@@ -42,6 +42,7 @@ class GraphInputs {
   void write_table(const std::vector<ScheduledPart>& parts, std::int64_t group);
 
   std::int64_t most_, groups_, block_size_, positions_, half_words_;
+  bool is_latent_;
   c10::Device device_;
   at::Tensor words_;                ///< all but the block tables, so that one copy brings them
   std::vector<at::Tensor> tables_;  ///< int32 [most, blocks of the longest] a group

@@ -41,6 +41,14 @@ AttentionShape attention_shape(const BuildContext& build, const oracle::Attentio
 }  // namespace
 
 void check_attention(const BuildContext& build, at::ScalarType type) {
+  if (build.config.mla) {
+    LatentKernels* latent = build.kernels.latent();
+    const std::string why = latent == nullptr
+                                ? fmt::format("these kernels ({}) have no latent attention", build.kernels.name())
+                                : latent->refusal(latent_shape(build), type);
+    if (!why.empty()) throw ProfilingError(fmt::format("model {}: {}", build.config.name, why));
+    return;
+  }
   for (const oracle::LayerShape& layer : build.config.layers)
     if (const std::string why = build.kernels.refusal(attention_shape(build, layer.attention), type); !why.empty())
       throw ProfilingError(fmt::format("model {}: {}", build.config.name, why));
@@ -191,8 +199,12 @@ Layer::Layer(const BuildContext& build, std::size_t number, KvPlace place, at::T
     : name_(fmt::format("layers.{}", number)),
       ranks_(build.tensor_parallel),
       parallel_(build.config.residual == ModelConfig::Residual::kParallel),
-      input_norm_(make_norm(build, "input_layernorm", build.dims.hidden)),
-      attention_(build, build.config.layers[number].attention, place, std::move(rotary_table)) {
+      input_norm_(make_norm(build, "input_layernorm", build.dims.hidden)) {
+  if (build.config.mla) {
+    latent_.emplace(build, place, std::move(rotary_table));
+  } else {
+    attention_.emplace(build, build.config.layers[number].attention, place, std::move(rotary_table));
+  }
   const bool behind = build.config.norms_per_layer >= 4;
   if (behind) behind_attention_ = make_norm(build, "post_attention_layernorm", build.dims.hidden);
   if (!parallel_) {
@@ -207,6 +219,10 @@ Layer::Layer(const BuildContext& build, std::size_t number, KvPlace place, at::T
   if (behind) behind_mlp_ = make_norm(build, "post_feedforward_layernorm", build.dims.hidden);
 }
 
+at::Tensor Layer::attention_half(const at::Tensor& x, const StepContext& step) const {
+  return latent_ ? (*latent_)(x, step) : (*attention_)(x, step);
+}
+
 at::Tensor Layer::mlp_half(const at::Tensor& x) const {
   at::Tensor out = mlp_ ? (*mlp_)(x) : (*experts_)(x);
   if (ranks_ > 1) all_reduce(out, ranks_);
@@ -217,7 +233,7 @@ void Layer::operator()(at::Tensor& x, at::Tensor& residual, const StepContext& s
   const ModuleScope scope(name_, "DecoderLayer");
   if (parallel_) {
     const at::Tensor hidden = input_norm_(x);
-    const at::Tensor attended = attention_(hidden, step);
+    const at::Tensor attended = attention_half(hidden, step);
     x = add_terms({x, attended, mlp_half(hidden)});
     return;
   }
@@ -227,7 +243,7 @@ void Layer::operator()(at::Tensor& x, at::Tensor& residual, const StepContext& s
     residual = x;
     x = input_norm_(x);
   }
-  x = attention_(x, step);
+  x = attention_half(x, step);
   if (behind_attention_) x = (*behind_attention_)(x);
   before_mlp_->add(x, residual);
   x = mlp_half(x);

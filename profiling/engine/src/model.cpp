@@ -41,7 +41,7 @@ std::array<Missing, 15> missing_features(const ModelConfig& config) {
   const oracle::AttentionShape first = config.layers.front().attention;
   const bool moe = config.moe.has_value();
   return {{
-      {"latent attention", config.mla.has_value()},
+      {"sparse attention by an indexer", config.mla.has_value() && config.mla->index_heads > 0},
       {"quantised weights", config.linear_format.has_value() || config.expert_format.has_value()},
       {"attention sinks", config.attention_sinks},
       {"chunked attention", attention([](const auto& shape) { return shape.kind == AttentionKind::kChunkedLocal; })},
@@ -159,6 +159,10 @@ KvTensors Model::make_cache() const {
   KvTensors cache;
   WeightMaker maker(parts_->settings);
   for (std::size_t i = 0; i < tensors; ++i) {
+    if (parts_->config.mla) {
+      cache.keys.push_back(maker.zeros({dims.blocks, dims.block_size, dims.latent_width()}));
+      continue;
+    }
     const at::Tensor both =
         maker.zeros({dims.blocks, dims.block_size, dims.local_kv_heads(), dims.head_dim + dims.head_dim});
     cache.keys.push_back(at::narrow_symint(both, 3, 0, dims.head_dim));
@@ -202,7 +206,25 @@ at::Tensor Model::step(const StepInputs& inputs, KvTensors& cache) const {
   return sample(forward(inputs, cache), inputs.rows);
 }
 
+std::optional<LatentRules> Model::latent_rules() const {
+  if (!parts_->config.mla) return std::nullopt;
+  constexpr std::int64_t kSequences = 8;  // of the greatest length, in vLLM's workspace
+  const ModelDims& dims = parts_->dims;
+  LatentRules rules;
+  rules.longest_absorbed = parts_->kernels.latent()->longest_absorbed();
+  rules.block_size = dims.block_size.guard_int(__FILE__, __LINE__);
+  rules.workspace_tokens = std::min(rules.workspace_tokens, kSequences * dims.positions.guard_int(__FILE__, __LINE__));
+  return rules;
+}
+
 void Model::plan_attention(StepInputs& inputs) const {
+  if (inputs.latent) {
+    AttentionMetadata& decodes = inputs.latent->decodes;
+    if (!decodes.sequence_lengths.defined()) return;
+    const LatentShape& shape = parts_->layers.front().latent_shape();
+    decodes.schedule = parts_->kernels.latent()->schedule(decodes, shape, parts_->settings.dtype);
+    return;
+  }
   const oracle::AttentionShape first = parts_->config.layers.front().attention;
   if (any_layer(parts_->config, [&](const oracle::LayerShape& layer) { return !(layer.attention == first); })) return;
   const AttentionShape& shape = parts_->layers.front().attention_shape();

@@ -17,6 +17,13 @@ ModelDims dims_of(const oracle::ModelConfig& model, std::uint32_t tensor_paralle
   dims.kv_heads = attention.kv_heads;
   dims.head_dim = attention.head_dim;
   dims.rotary_dim = std::min(model.rotary_dim, attention.head_dim);
+  if (model.mla) {
+    dims.q_lora_rank = model.mla->q_lora_rank;
+    dims.kv_lora_rank = model.mla->kv_lora_rank;
+    dims.qk_nope_dim = model.mla->qk_nope_dim;
+    dims.qk_rope_dim = model.mla->qk_rope_dim;
+    dims.v_dim = model.mla->v_dim;
+  }
   dims.positions = max_positions;
   for (const oracle::LayerShape& layer : model.layers) {
     if (!layer.moe) dims.intermediate = layer.intermediate;

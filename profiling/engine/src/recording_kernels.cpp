@@ -14,6 +14,74 @@ std::vector<at::Tensor> attention_inputs(const at::Tensor& q, const AttentionMet
 
 }  // namespace
 
+/// Of latent attention what decodes have.
+class RecordingLatent final : public LatentKernels {
+ public:
+  explicit RecordingLatent(RecordingKernels& log) : log_(log) {}
+
+  std::int64_t longest_absorbed() const override { return inner().longest_absorbed(); }
+  std::string refusal(const LatentShape& shape, at::ScalarType type) const override {
+    return inner().refusal(shape, type);
+  }
+
+  void write(const at::Tensor& latent, const at::Tensor& k_rope, at::Tensor& cache, const at::Tensor& slots) override {
+    const std::string kind = "mla_kv_write";
+    const at::Tensor kept = log_.first(kind, "latent", latent), rope = log_.first(kind, "k_rope", k_rope);
+    log_.remember(
+        kind, [&] { return [this, kept, rope, cache, slots]() mutable { inner().write(kept, rope, cache, slots); }; },
+        {kept, rope, slots});
+    inner().write(latent, k_rope, cache, slots);
+  }
+
+  void multiply_heads(at::Tensor& out, const at::Tensor& x, const at::Tensor& weight) override {
+    const std::string kind = fmt::format("bmm of {}: {} to {}", weight.size(0), weight.size(1), weight.size(2));
+    const at::Tensor kept = log_.first(kind, "x", x);
+    at::Tensor to = log_.first(kind, "out", out);
+    log_.remember(
+        kind, [&] { return [this, to, kept, weight]() mutable { inner().multiply_heads(to, kept, weight); }; }, {kept});
+    inner().multiply_heads(out, x, weight);
+  }
+
+  at::Tensor attend_latent(const at::Tensor& q_latent, const at::Tensor& q_rope, const at::Tensor& cache,
+                           const AttentionMetadata& metadata, const LatentShape& shape) override {
+    const std::string kind = "mla_attention";
+    const at::Tensor latent = log_.first(kind, "q_latent", q_latent), rope = log_.first(kind, "q_rope", q_rope);
+    std::vector<at::Tensor> small = attention_inputs(latent, metadata);
+    small.push_back(rope);
+    log_.remember(
+        kind,
+        [&] {
+          return [this, latent, rope, cache, metadata, shape] {
+            (void)inner().attend_latent(latent, rope, cache, metadata, shape);
+          };
+        },
+        std::move(small));
+    return inner().attend_latent(q_latent, q_rope, cache, metadata, shape);
+  }
+
+  at::Tensor schedule(const AttentionMetadata& metadata, const LatentShape& shape, at::ScalarType type) override {
+    return inner().schedule(metadata, shape, type);
+  }
+  PartialAttention attend_expanded(const at::Tensor& q, const ExpandedKeys& keys, const PromptKeys& where,
+                                   const LatentShape& shape, bool causal) override {
+    return inner().attend_expanded(q, keys, where, shape, causal);
+  }
+  at::Tensor gather(const at::Tensor& cache, const AttentionMetadata& prompts, const LatentContext& context) override {
+    return inner().gather(cache, prompts, context);
+  }
+  void ignore_empty(PartialAttention& part, const PromptKeys& keys) override { inner().ignore_empty(part, keys); }
+  void merge(at::Tensor& out, const at::Tensor& lse, const PartialAttention& first, const PartialAttention& second,
+             const c10::SymInt& merged_tokens) override {
+    inner().merge(out, lse, first, second, merged_tokens);
+  }
+
+ private:
+  LatentKernels& inner() const { return *log_.inner_.latent(); }
+  RecordingKernels& log_;
+};
+
+RecordingKernels::RecordingKernels(Kernels& inner) : inner_(inner), latent_(std::make_unique<RecordingLatent>(*this)) {}
+
 at::Tensor RecordingKernels::first(const std::string& kind, const char* argument, const at::Tensor& tensor) {
   if (!recording_) return tensor;
   return kept_.try_emplace(kind + "." + argument, tensor).first->second;

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,7 @@ class RecordingKernels final : public Kernels {
     std::function<void()> again;
     std::vector<at::Tensor> small;  ///< what it reads beside weights and cache
   };
-  explicit RecordingKernels(Kernels& inner) : inner_(inner) {}
+  explicit RecordingKernels(Kernels& inner);
   /// From now on calls are remembered; off: only passed on, and nothing of them is kept alive.
   void record(bool on) { recording_ = on; }
   std::vector<Call> take() { return std::move(calls_); }
@@ -50,8 +51,10 @@ class RecordingKernels final : public Kernels {
   at::Tensor experts(const at::Tensor& x, const at::Tensor& gate_up, const at::Tensor& down, const at::Tensor& weights,
                      const at::Tensor& ids) override;
   at::Tensor sample(const at::Tensor& logits) override { return inner_.sample(logits); }
+  LatentKernels* latent() override { return inner_.latent() == nullptr ? nullptr : latent_.get(); }
 
  private:
+  friend class RecordingLatent;
   /// That of the first call of this kind.
   at::Tensor first(const std::string& kind, const char* argument, const at::Tensor& tensor);
   void remember(const std::string& kind, const std::function<std::function<void()>()>& call,
@@ -63,6 +66,7 @@ class RecordingKernels final : public Kernels {
   bool recording_ = false;
   std::map<std::string, at::Tensor> kept_;
   std::vector<Call> calls_;
+  std::unique_ptr<LatentKernels> latent_;
 };
 
 }  // namespace dooly::profiling

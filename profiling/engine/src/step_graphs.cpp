@@ -54,10 +54,12 @@ at::Tensor StepGraphs::run(const std::vector<ScheduledPart>& parts, std::uint32_
 void StepGraphs::plan(StepInputs& inputs) const {
   StepInputs fresh = inputs;
   model_.plan_attention(fresh);
-  for (std::size_t i = 0; i < inputs.groups.size(); ++i) {
-    at::Tensor kept = inputs.groups[i].schedule;
-    if (kept.defined()) kept.copy_(fresh.groups[i].schedule);
-  }
+  const auto keep_place = [](const AttentionMetadata& known, const AttentionMetadata& now) {
+    at::Tensor kept = known.schedule;
+    if (kept.defined()) kept.copy_(now.schedule);
+  };
+  for (std::size_t i = 0; i < inputs.groups.size(); ++i) keep_place(inputs.groups[i], fresh.groups[i]);
+  if (inputs.latent) keep_place(inputs.latent->decodes, fresh.latent->decodes);
 }
 
 }  // namespace dooly::profiling

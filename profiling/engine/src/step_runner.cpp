@@ -17,10 +17,11 @@ struct Pending {
   std::vector<std::int64_t> places, tags;
 };
 
-Pending pending_tokens(const std::vector<ScheduledPart>& parts) {
+Pending pending_tokens(const std::vector<ScheduledPart>& parts, const std::vector<std::size_t>& order) {
   Pending pending;
   std::int64_t end = 0;
-  for (const ScheduledPart& part : parts) {
+  for (const std::size_t place : order) {
+    const ScheduledPart& part = parts[place];
     end += static_cast<std::int64_t>(part.sequence.tokens.size());
     if (!part.last_is_pending) continue;
     pending.places.push_back(end - 1);
@@ -39,6 +40,7 @@ StepRunner::StepRunner(const Model& model, std::uint32_t max_tags, const std::ve
   settings_.block_size = static_cast<std::uint32_t>(model.dims().block_size.guard_int(__FILE__, __LINE__));
   settings_.device = model.device();
   settings_.groups = model.cache_groups();
+  settings_.latent = model.latent_rules();
   lane_ = make_device_lane(settings_.device);
   last_ = std::make_unique<LastTokens>(max_tags, settings_.device);
   if (!captures) return;
@@ -123,7 +125,7 @@ DeviceLane::Work StepRunner::laid_out(const std::vector<ScheduledPart>& parts, s
   settings.padded_tokens = tokens;
   StepInputs inputs = make_step_inputs(sequences, settings);
   model_.plan_attention(inputs);
-  const Pending pending = pending_tokens(parts);
+  const Pending pending = pending_tokens(parts, batch_order(sequences, settings));
   const at::Tensor places = upload(pending.places, settings.device), from = upload(pending.tags, settings.device);
   const at::Tensor to = upload(sampling, settings.device);
   return [this, inputs = std::move(inputs), places, from, to] {

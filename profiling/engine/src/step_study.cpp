@@ -168,6 +168,7 @@ class Study {
     step_.block_size = options.block_size;
     step_.device = settings().device;
     step_.groups = model_.cache_groups();
+    step_.latent = model_.latent_rules();
     const auto blocks = static_cast<std::uint32_t>(model_.dims().blocks.expect_int());
     parts_ = parts_of(batch, blocks, options.block_size, step_.groups);
   }

@@ -1,5 +1,6 @@
 #include "profiling_kernels/kernels.hpp"
 #include "profiling_kernels/torch_operators.hpp"
+#include "torch_latent.hpp"
 
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/ops/embedding.h>
@@ -96,6 +97,11 @@ class TorchKernels final : public Kernels {
     static const auto op = find<at::Tensor(const at::Tensor&)>("dooly::greedy_sample");
     return op.call(logits);
   }
+
+  LatentKernels* latent() override { return latent_.get(); }
+
+ private:
+  std::unique_ptr<LatentKernels> latent_ = make_torch_latent();
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "profiling_kernels/torch_operators.hpp"
 
 #include "torch_attention.hpp"
+#include "torch_latent.hpp"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/bincount.h>
@@ -31,10 +32,11 @@ void add_rms_norm(at::Tensor& x, at::Tensor& residual, const at::Tensor& weight,
   x.copy_(at::rms_norm(residual, {weight.size(0)}, weight, epsilon));
 }
 
-/// `x` [T, heads × head_dim]; `cosine`, `sine` [T, 1, rotary / 2].
+/// `x` [T, heads × head_dim] or [T, heads, head_dim]; `cosine`, `sine` [T, 1, rotary / 2].
 void rotate(at::Tensor& x, const at::Tensor& cosine, const at::Tensor& sine, std::int64_t head_dim, bool interleaved) {
   const std::int64_t half = cosine.size(2);
-  const at::Tensor heads = x.unflatten(1, {x.size(1) / head_dim, head_dim}).narrow(2, 0, 2 * half);
+  const at::Tensor apart = x.dim() == 3 ? x : x.unflatten(1, {x.size(1) / head_dim, head_dim});
+  const at::Tensor heads = apart.narrow(2, 0, 2 * half);
   at::Tensor first = interleaved ? heads.slice(2, 0, 2 * half, 2) : heads.narrow(2, 0, half);
   at::Tensor second = interleaved ? heads.slice(2, 1, 2 * half, 2) : heads.narrow(2, half, half);
   const at::Tensor rotated = first * cosine - second * sine;
@@ -174,6 +176,7 @@ void register_torch_operators() {
     auto* made = new torch::Library(torch::Library::FRAGMENT, "dooly", std::nullopt, __FILE__, __LINE__);
     define(*made);
     implement(*made);
+    add_latent_operators(*made);
     return made;  // for the life of the process: the dispatcher may be gone before our statics are
   }();
   (void)library;

@@ -127,7 +127,11 @@ const std::vector<RuleRow>& rows() {
       {"dooly::all_gather", "last dimension of all ranks", rules::scaled_last, "x ranks tensor_parallel"},
       {"dooly::add_terms dooly::sigmoid_mul", "broadcast", rules::elementwise, {}, kPreserving},
       {"dooly::soft_cap", "like an argument", rules::like_argument, "x", kPreserving},
-      {"dooly::add_rms_norm dooly::rope dooly::write_kv dooly::all_reduce",
+      {"dooly::latent_attention", "like an argument", rules::like_argument, "q_latent", kPreserving},
+      {"dooly::expanded_attention dooly::flash_expanded_attention", "attention", rules::expanded_attention},
+      {"dooly::gather_latent", "rows of a width", rules::rows_of_width, "prompt_of cache"},
+      {"dooly::add_rms_norm dooly::rope dooly::write_kv dooly::all_reduce dooly::write_latent dooly::ignore_empty "
+       "dooly::merge_attention",
        "written arguments keep theirs",
        rules::keep_written,
        {},
@@ -139,7 +143,8 @@ const std::vector<RuleRow>& rows() {
       {"_C::rms_norm", "like an argument", rules::like_argument, "input", kPreserving},
       {"_C::silu_and_mul _C::gelu_and_mul _C::gelu_tanh_and_mul", "half", rules::half_last, "input"},
       {"_C::fused_add_rms_norm _C::rotary_embedding _C_cache_ops::reshape_and_cache_flash "
-       "_C_cache_ops::reshape_and_cache _moe_C::moe_align_block_size _moe_C::moe_sum",
+       "_C_cache_ops::reshape_and_cache _C_cache_ops::concat_and_cache_mla "
+       "_C_cache_ops::gather_and_maybe_dequant_cache _C::merge_attn_states _moe_C::moe_align_block_size _moe_C::moe_sum",
        "written arguments keep theirs",
        rules::keep_written,
        {},

@@ -70,6 +70,8 @@ Results vecdot(const RuleCall& call);
 Results outer(const RuleCall& call);
 Results einsum(const RuleCall& call);
 Results attention(const RuleCall& call);  ///< "q v": q's dimensions, the last one v's
+Results expanded_attention(const RuleCall& call);  ///< over keys and values from a latent; then sums of exponentials
+Results rows_of_width(const RuleCall& call);    ///< "x y": x's rows, as wide as y
 Results flash_attention(const RuleCall& call);  ///< FlashAttention's fwd: the result, then what it needs for gradients
 Results reduction(const RuleCall& call);
 Results normalised(const RuleCall& call);  ///< native_layer_norm: result, then statistics

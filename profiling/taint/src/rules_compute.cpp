@@ -200,6 +200,20 @@ Results attention(const RuleCall& call) {
   return {labels, weights};
 }
 
+Results expanded_attention(const RuleCall& call) {
+  const Dims &q = call.tensor("q"), &kv = call.tensor("kv"), &rope = call.tensor("k_rope");
+  Labels labels = labels_of(q);
+  const auto &query = q.back().label, &both = kv.back().label, &shared = rope.back().label;
+  labels.back() = query && both && shared ? std::optional(*both - (*query - *shared)) : std::nullopt;
+  return {labels, {q.at(1).label, q[0].label}};
+}
+
+Results rows_of_width(const RuleCall& call) {
+  const std::string_view names = call.parameter();
+  const std::size_t blank = names.find(' ');
+  return {{call.tensor(names.substr(0, blank)).at(0).label, call.tensor(names.substr(blank + 1)).back().label}};
+}
+
 Results flash_attention(const RuleCall& call) {
   const Dims& q = call.tensor("q");
   Results results;

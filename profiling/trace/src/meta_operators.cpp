@@ -27,6 +27,32 @@ at::Tensor experts_shape(const at::Tensor& x, const at::Tensor& /*gate_up*/, con
   return at::empty_like(x);
 }
 
+at::Tensor latent_attention_shape(const at::Tensor& q_latent, const at::Tensor& /*q_rope*/, const at::Tensor& /*cache*/,
+                                  const at::Tensor& /*query_start*/, const at::Tensor& /*sequence_lengths*/,
+                                  const at::Tensor& /*block_table*/, double /*scale*/) {
+  return at::empty_like(q_latent, at::MemoryFormat::Contiguous);
+}
+
+std::tuple<at::Tensor, at::Tensor> expanded_attention_shapes(const at::Tensor& q, const at::Tensor& kv,
+                                                             const at::Tensor& k_rope,
+                                                             const at::Tensor& /*query_start*/,
+                                                             const at::Tensor& /*key_start*/,
+                                                             std::int64_t /*max_seqlen_q*/,
+                                                             std::int64_t /*max_seqlen_k*/, double /*scale*/,
+                                                             bool /*causal*/) {
+  const std::int64_t value = kv.size(2) - (q.size(2) - k_rope.size(1));
+  return {at::empty({q.size(0), q.size(1), value}, q.options()),
+          at::empty({q.size(1), q.size(0)}, q.options().dtype(at::kFloat))};
+}
+
+at::Tensor gather_shape(const at::Tensor& cache, const at::Tensor& /*block_table*/, const at::Tensor& /*first*/,
+                        const at::Tensor& /*key_start*/, const at::Tensor& prompt_of) {
+  return at::empty({prompt_of.size(0), cache.size(2)}, cache.options());
+}
+
+void ignore_no_empty(at::Tensor& /*out*/, at::Tensor& /*lse*/, const at::Tensor& /*query_start*/,
+                     const at::Tensor& /*key_start*/) {}
+
 // LibTorch has these in Python alone.
 
 std::tuple<at::Tensor, at::Tensor, at::Tensor> layer_norm_shapes(const at::Tensor& input, at::IntArrayRef normalized,
@@ -53,6 +79,10 @@ void register_meta_operators() {
     auto* made = new torch::Library(torch::Library::IMPL, "dooly", c10::DispatchKey::Meta, __FILE__, __LINE__);
     made->impl("paged_attention", attention_shape);
     made->impl("fused_experts", experts_shape);
+    made->impl("latent_attention", latent_attention_shape);
+    made->impl("expanded_attention", expanded_attention_shapes);
+    made->impl("gather_latent", gather_shape);
+    made->impl("ignore_empty_", ignore_no_empty);
     return made;  // for the life of the process, as the operators themselves
   }();
   static torch::Library* const torch_library = [] {

@@ -1,5 +1,7 @@
 #include "profiling_trace/pass_check.hpp"
 
+#include "profiling_kernels/latent_kernels.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,21 +20,41 @@ class Comparison {
   Comparison(const Trace& first, const Trace& second) : first_(first), second_(second) {}
 
   PassCheck check() {
+    const std::vector<std::size_t> ours = shared_operators(first_, second_), theirs = shared_operators(second_, first_);
     symbols();
-    const std::size_t count = std::min(first_.operators.size(), second_.operators.size());
-    for (op_ = 0; op_ < count; ++op_) {
+    const std::size_t count = std::min(ours.size(), theirs.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      op_ = ours[i];
+      other_ = theirs[i];
       if (!same_call()) return std::move(result_);
-      compare_call(first_.operators[op_].record, second_.operators[op_].record);
+      compare_call(first_.operators[op_].record, second_.operators[other_].record);
     }
-    if (first_.operators.size() != second_.operators.size()) {
+    if (ours.size() != theirs.size()) {
       result_.contradictions.push_back(
-          fmt::format("the passes have {} and {} operators", first_.operators.size(), second_.operators.size()));
+          fmt::format("the passes have {} and {} operators", ours.size(), theirs.size()));
     }
     branches();
     return std::move(result_);
   }
 
  private:
+  /// Operators of `trace` outside of optional parts that the other pass has not.
+  std::vector<std::size_t> shared_operators(const Trace& trace, const Trace& other) {
+    std::set<std::string> known;
+    for (const TracedModule& module : other.modules) known.insert(module.path);
+    std::vector<bool> is_alone(trace.modules.size(), false);
+    for (std::size_t i = 1; i < trace.modules.size(); ++i) {  // parents come before their children
+      const TracedModule& module = trace.modules[i];
+      const bool begins = module.kind == kLatentPart && !known.contains(module.path);
+      is_alone[i] = is_alone[module.parent] || begins;
+      if (begins && !is_alone[module.parent]) result_.alone.push_back(module.path);
+    }
+    std::vector<std::size_t> operators;
+    for (std::size_t i = 0; i < trace.operators.size(); ++i)
+      if (!is_alone[trace.operators[i].module]) operators.push_back(i);
+    return operators;
+  }
+
   void found(const std::string& what) {
     const TracedOperator& op = first_.operators[op_];
     result_.contradictions.push_back(fmt::format("{} in {}: {}", op.record.name, first_.modules[op.module].path, what));
@@ -42,6 +64,7 @@ class Comparison {
   void symbols() {
     for (const auto& [name, value] : first_.binding) {
       const auto other = second_.binding.find(name);
+      if (other == second_.binding.end() && !result_.alone.empty() && is_request(name)) continue;
       if (other == second_.binding.end()) {
         result_.contradictions.push_back(fmt::format("symbol {} has no value in the second pass", name));
       } else if (other->second == value && is_request(name)) {
@@ -72,7 +95,7 @@ class Comparison {
   }
 
   bool same_call() {
-    const OperatorRecord &a = first_.operators[op_].record, &b = second_.operators[op_].record;
+    const OperatorRecord &a = first_.operators[op_].record, &b = second_.operators[other_].record;
     if (a.name == b.name && a.overload == b.overload && a.arguments.size() == b.arguments.size() &&
         results_of(a) == results_of(b)) {
       return true;
@@ -116,7 +139,7 @@ class Comparison {
 
   /// Whether a plain integer is what a dimension of the call's tensors says in both passes, as in view(x.size(0), …).
   bool follows_a_label(const Dim& a, const Dim& b) const {
-    const OperatorRecord &x = first_.operators[op_].record, &y = second_.operators[op_].record;
+    const OperatorRecord &x = first_.operators[op_].record, &y = second_.operators[other_].record;
     for (std::size_t i = 0; i < x.outputs.size(); ++i)
       for (std::size_t dim = 0; dim < std::min(x.outputs[i].dims.size(), y.outputs[i].dims.size()); ++dim) {
         const Dim &one = x.outputs[i].dims[dim], &other = y.outputs[i].dims[dim];
@@ -173,7 +196,7 @@ class Comparison {
   }
 
   const Trace &first_, &second_;
-  std::size_t op_ = 0;
+  std::size_t op_ = 0, other_ = 0;  ///< that are compared
   PassCheck result_;
 };
 

@@ -2,8 +2,11 @@
 
 #include "call_reader.hpp"
 
+#include "profiling_kernels/profiling_error.hpp"
+
 #include "oracle/kernel_families.hpp"
 #include "oracle/operator_keys.hpp"
+#include "oracle/step_plan.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -98,9 +101,11 @@ std::optional<OperatorKey> add_rms_norm(const CallReader& call, SigningState&) {
 OperatorKey rope_of(const CallReader& call, std::string_view q, std::string_view k, std::string_view table,
                     std::int64_t head_dim, bool interleaved) {
   call.check_rows(q);
-  const auto dim = static_cast<std::uint64_t>(head_dim);
-  return oracle::rope_key(call.dtype(q), call.model_size(q, 1) / dim, call.model_size(k, 1) / dim,
-                          call.model_size(table, 1), interleaved);
+  const auto heads = [&](std::string_view name) {
+    const bool apart = call.tensor(name).dims.size() == 3;
+    return call.model_size(name, 1) / (apart ? 1 : static_cast<std::uint64_t>(head_dim));
+  };
+  return oracle::rope_key(call.dtype(q), heads(q), heads(k), call.model_size(table, 1), interleaved);
 }
 
 std::optional<OperatorKey> rope(const CallReader& call, SigningState&) {
@@ -154,14 +159,68 @@ std::optional<OperatorKey> attention(const CallReader& call, SigningState& state
   return oracle::attention_key(call.dtype("q"), call.dtype("k_cache"), work, state.family);
 }
 
+OperatorKey latent_key(const CallReader& call, const SigningState& state, std::string_view q, std::string_view scale);
+
 /// FlashAttention of the engine: windows count the tokens before the query.
 std::optional<OperatorKey> flash_attention(const CallReader& call, SigningState& state) {
+  if (call.has("q_v")) return latent_key(call, state, "q_v", "softmax_scale");
   oracle::AttentionWork work = attention_work(call, "k");
   const std::int64_t left = call.integer("window_size_left");
   work.window = left < 0 ? 0 : static_cast<std::uint32_t>(left) + 1;
   work.scale = call.number("softmax_scale");
   work.soft_cap = call.number("softcap");
   return oracle::attention_key(call.dtype("q"), call.dtype("k"), work, state.family);
+}
+
+// --- latent attention
+
+std::optional<OperatorKey> latent_write(const CallReader& call, SigningState&) {
+  call.check_rows("latent|kv_c");
+  return oracle::mla_kv_write_key(call.dtype("latent|kv_c"), call.dtype("cache|kv_cache"),
+                                  call.model_size("latent|kv_c", 1), call.model_size("k_rope|k_pe", 1),
+                                  static_cast<std::uint32_t>(call.model_size("cache|kv_cache", 1)));
+}
+
+/// Per head: [heads, rows, k] × [heads, k, n].
+std::optional<OperatorKey> heads_product(const CallReader& call, SigningState&) {
+  const std::string dtype = call.dtype("self");
+  return oracle::bmm_key({dtype, dtype, dtype}, call.model_size("mat2", 0), call.model_size("mat2", 1),
+                         call.model_size("mat2", 2));
+}
+
+/// All of a layer's attention has this key: each of its calls shows a part of the sizes alone.
+OperatorKey latent_key(const CallReader& call, const SigningState& state, std::string_view q, std::string_view scale) {
+  call.check_rows(q);
+  const auto size = [&](const char* name) {
+    const auto found = state.trace.binding.find(name);
+    if (found == state.trace.binding.end())
+      throw ProfilingError(fmt::format("cannot sign latent attention: no size {}", name));
+    return static_cast<std::uint64_t>(found->second);
+  };
+  oracle::MlaWork work;
+  work.heads = call.model_size(q, 1);
+  work.kv_lora_rank = size("kv_lora_rank");
+  work.qk_nope_dim = size("qk_nope_dim");
+  work.qk_rope_dim = size("qk_rope_dim");
+  work.v_dim = size("v_dim");
+  work.scale = call.number(scale);
+  work.block_size = static_cast<std::uint32_t>(size("block_size"));
+  return oracle::mla_attention_key(call.dtype(q), call.dtype(q), work, "");
+}
+
+std::optional<OperatorKey> latent_attention(const CallReader& call, SigningState& state) {
+  return latent_key(call, state, "q_latent", "scale");
+}
+
+std::optional<OperatorKey> expanded_attention(const CallReader& call, SigningState& state) {
+  return latent_key(call, state, "q", "scale");
+}
+
+/// Copies around attention over expanded heads belong to it.
+std::optional<OperatorKey> latent_copy(const CallReader&, SigningState&) {
+  OperatorKey part;
+  part.kind = "mla_attention";
+  return part;
 }
 
 std::optional<OperatorKey> routing(const CallReader& call, SigningState& state) {
@@ -265,6 +324,13 @@ constexpr std::array kRows{
     SignRow{"dooly::paged_attention", attention},
     SignRow{"_vllm_fa3_C::fwd _vllm_fa2_C::varlen_fwd dooly::triton_attention dooly::flashinfer_attention",
             flash_attention},
+    SignRow{"dooly::write_latent_ _C_cache_ops::concat_and_cache_mla", latent_write},
+    SignRow{"aten::bmm", heads_product},
+    SignRow{"dooly::latent_attention", latent_attention},
+    SignRow{"dooly::expanded_attention dooly::flash_expanded_attention", expanded_attention},
+    SignRow{"dooly::gather_latent _C_cache_ops::gather_and_maybe_dequant_cache dooly::ignore_empty_ "
+            "dooly::merge_attention_ _C::merge_attn_states aten::copy_",
+            latent_copy},
     SignRow{"dooly::topk_softmax _moe_C::topk_softmax", routing},
     SignRow{"dooly::fused_experts dooly::triton_fused_experts", experts},
     SignRow{"dooly::add_terms", add_terms},
@@ -299,6 +365,31 @@ bool widens(const OperatorRecord& record) {
 
 }  // namespace
 
+namespace {
+
+/// Outside of the parts of latent attention, and of the projection that they call.
+std::size_t attention_around(const Trace& trace, std::size_t op) {
+  std::size_t module = trace.operators[op].module;
+  while (trace.modules[module].kind == kLatentPart || trace.modules[module].kind == "Linear")
+    module = trace.modules[module].parent;
+  return module;
+}
+
+/// Latent attention runs in parts, and expands new tokens and those of contexts one after the other: one operation of
+/// a layer each. Null: nothing that was begun.
+SignedOperation* begun(const Trace& trace, SignedTrace& signed_so_far, const OperatorKey& key, std::size_t op) {
+  if (key.kind != "mla_attention" && key.kind != "linear") return nullptr;
+  const std::size_t around = attention_around(trace, op);
+  if (trace.modules[around].kind != kLatentCore) return nullptr;
+  for (auto whole = signed_so_far.operations.rbegin(); whole != signed_so_far.operations.rend(); ++whole) {
+    if (attention_around(trace, whole->operators.back()) != around) continue;
+    if (whole->key == key || (key.dims.empty() && whole->key.kind == key.kind)) return &*whole;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
 FamilyNames families_of(const Kernels& kernels) {
   return [&kernels](std::string_view kind) { return kernels.family(kind); };
 }
@@ -309,8 +400,10 @@ FamilyNames plan_families(const oracle::ModelConfig& config, std::string_view at
   const bool wide = attention == "fa3" && config.layers.front().attention.head_dim > kWidestFa3Head;
   const bool torch = attention == "torch";
   const bool custom = tensor_parallel <= 8 && tensor_parallel % 2 == 0;
-  return [=, backend = std::string(attention), unit_offset = config.unit_offset_norm](std::string_view kind) {
+  return [=, backend = std::string(attention),
+          latent = std::string(oracle::latent_family(attention)), unit_offset = config.unit_offset_norm](std::string_view kind) {
     if (kind == "attention") return wide ? std::string("fa4") : backend;
+    if (kind == "mla_attention") return latent;
     if (kind == "rms_norm" && unit_offset && !torch) return std::string("inductor");
     if (kind == "all_reduce" && custom) return std::string("vllm-custom");
     if (torch && kind != "all_reduce" && kind != "all_gather") return std::string("torch");
@@ -338,6 +431,14 @@ SignedTrace sign(const Trace& trace, const FamilyNames& families) {
     if (!key) result.unsigned_.push_back(state.op);
     if (!key || key->kind.empty()) continue;  // a part, the rest of which follows
     if (const std::string family = families(key->kind); !family.empty()) key->family = family;
+    if (SignedOperation* whole = begun(trace, result, *key, state.op)) {
+      whole->operators.push_back(state.op);
+      continue;
+    }
+    if (key->dims.empty()) {  // part of what no call has begun
+      result.unsigned_.push_back(state.op);
+      continue;
+    }
     SignedOperation& operation = result.operations.emplace_back();
     operation.signature = oracle::signature_of(*key);
     operation.key = std::move(*key);

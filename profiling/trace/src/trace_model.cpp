@@ -24,13 +24,18 @@ struct NamedSize {
   c10::SymInt ModelDims::*size;
 };
 
-constexpr std::array<NamedSize, 15> kModelSizes{{{"hidden_size", &ModelDims::hidden},
+constexpr std::array<NamedSize, 20> kModelSizes{{{"hidden_size", &ModelDims::hidden},
                                                  {"vocab_size", &ModelDims::vocabulary},
                                                  {"padded_vocab_size", &ModelDims::padded_vocabulary},
                                                  {"num_heads", &ModelDims::heads},
                                                  {"num_kv_heads", &ModelDims::kv_heads},
                                                  {"head_dim", &ModelDims::head_dim},
                                                  {"rotary_dim", &ModelDims::rotary_dim},
+                                                 {"q_lora_rank", &ModelDims::q_lora_rank},
+                                                 {"kv_lora_rank", &ModelDims::kv_lora_rank},
+                                                 {"qk_nope_dim", &ModelDims::qk_nope_dim},
+                                                 {"qk_rope_dim", &ModelDims::qk_rope_dim},
+                                                 {"v_dim", &ModelDims::v_dim},
                                                  {"max_position", &ModelDims::positions},
                                                  {"intermediate_size", &ModelDims::intermediate},
                                                  {"num_experts", &ModelDims::experts},
@@ -58,7 +63,24 @@ std::vector<StepSequence> sequences_of(const TraceSettings& settings, std::size_
   return sequences;
 }
 
-StepSizes tainted_sizes(const StepSizes& plain, Tracer& tracer) {
+/// What the batch has none of has no name.
+template <class Symbol>
+LatentSizes tainted_sizes(const LatentSizes& plain, const Symbol& symbol) {
+  const auto named = [&](std::string_view name, const c10::SymInt& size) {
+    return size.expect_int() == 0 ? size : symbol(name, size);
+  };
+  LatentSizes sizes;
+  sizes.decodes = named("num_decodes", plain.decodes);
+  sizes.decode_tokens = named("num_decode_tokens", plain.decode_tokens);
+  sizes.prompts = named("num_prompts", plain.prompts);
+  sizes.prompt_tokens = named("num_prompt_tokens", plain.prompt_tokens);
+  sizes.context_queries = named("num_context_queries", plain.context_queries);
+  for (std::size_t i = 0; i < plain.context_tokens.size(); ++i)
+    sizes.context_tokens.push_back(named(fmt::format("num_context_tokens.{}", i), plain.context_tokens[i]));
+  return sizes;
+}
+
+StepSizes tainted_sizes(const StepSizes& plain, bool is_latent, Tracer& tracer) {
   const auto symbol = [&](std::string_view name, const c10::SymInt& size) {
     return tracer.request_symbol(name, size.expect_int());
   };
@@ -69,6 +91,7 @@ StepSizes tainted_sizes(const StepSizes& plain, Tracer& tracer) {
   for (std::size_t i = 0; i < plain.blocks.size(); ++i) {
     sizes.blocks.push_back(symbol(i == 0 ? "table_blocks" : fmt::format("table_blocks.{}", i), plain.blocks[i]));
   }
+  if (is_latent) sizes.latent = tainted_sizes(plain.latent, symbol);
   return sizes;
 }
 
@@ -149,10 +172,12 @@ class Pass {
     step_.block_size = settings.block_size;
     step_.groups = static_cast<std::uint32_t>(groups_);
     step_.device = settings.device;
+    step_.latent = model_.latent_rules();
   }
 
   Trace record() {
-    inputs_ = make_step_inputs(sequences_, step_, tainted_sizes(sizes_of(sequences_), tracer_));
+    const StepSizes plain = sizes_of(sequences_, step_);
+    inputs_ = make_step_inputs(sequences_, step_, tainted_sizes(plain, step_.latent.has_value(), tracer_));
     plan_attention();
     tracer_.start_recording();
     (void)model_.step(inputs_, cache_);
@@ -187,12 +212,14 @@ class Pass {
   /// How long a plan is, the kernels' library decides.
   void plan_attention() {
     model_.plan_attention(inputs_);
-    for (const AttentionMetadata& group : inputs_.groups) {
-      if (!group.schedule.defined()) continue;
+    const auto name_schedule = [&](const at::Tensor& schedule) {
+      if (!schedule.defined()) return;
       constexpr const char* kName = "attention_schedule";
-      (void)tracer_.request_symbol(kName, group.schedule.size(0));
-      tracer_.mode().label(group.schedule, {Expression::symbol(kName, Origin::kRequest)});
-    }
+      (void)tracer_.request_symbol(kName, schedule.size(0));
+      tracer_.mode().label(schedule, {Expression::symbol(kName, Origin::kRequest)});
+    };
+    for (const AttentionMetadata& group : inputs_.groups) name_schedule(group.schedule);
+    if (inputs_.latent) name_schedule(inputs_.latent->decodes.schedule);
   }
 
   /// Who samples: the same copy that brings the engine its requests' numbers.

@@ -12,6 +12,8 @@ namespace dooly::profiling {
 
 /// Keys and values [blocks, block_size, KV heads, head_dim] of one layer of each group: layers of different groups
 /// share a tensor, in which their block ids differ. A head's keys and values lie behind each other, as in vLLM 0.26.
+/// Latent attention has a latent and a rotated key for each token, [blocks, block_size, kv_lora_rank + qk_rope_dim],
+/// which are kept as keys.
 struct KvTensors {
   std::vector<at::Tensor> keys, values;
 };

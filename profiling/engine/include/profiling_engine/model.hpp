@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace dooly::profiling {
@@ -34,8 +35,8 @@ struct ModelSettings {
 class Model {
  public:
   /// `kernels` must outlive the model. Throws ProfilingError naming model and feature for what is not built in:
-  /// latent attention, attention sinks, chunked attention, experts with biases or sigmoid routing, ungated MLPs, norms
-  /// with biases, norms only behind a half, quantised weights.
+  /// sparse attention by an indexer, attention sinks, chunked attention, experts with biases or sigmoid routing,
+  /// ungated MLPs, norms with biases, norms only behind a half, quantised weights.
   Model(const oracle::ModelConfig& config, const ModelNumbers& numbers, const ModelSettings& settings,
         const ModelDims& dims, Kernels& kernels);
   ~Model();
@@ -58,6 +59,7 @@ class Model {
   const oracle::ModelConfig& config() const;
   const ModelDims& dims() const;
   c10::Device device() const;
+  std::optional<LatentRules> latent_rules() const;  ///< how its steps are cut; none without latent attention
   std::uint32_t cache_groups() const;  ///< groups of layers, each with a block table
   std::size_t weight_bytes() const;
 

@@ -17,6 +17,9 @@ struct ModelDims {
   c10::SymInt padded_vocabulary = 0;  ///< rows of embedding and head, before the split
   c10::SymInt heads = 0, kv_heads = 0, head_dim = 0;
   c10::SymInt rotary_dim = 0;
+  /// Of latent attention, else 0: widths of the latents of queries (0: none) and of keys and values, and of a head's
+  /// parts.
+  c10::SymInt q_lora_rank = 0, kv_lora_rank = 0, qk_nope_dim = 0, qk_rope_dim = 0, v_dim = 0;
   c10::SymInt positions = 0;  ///< rows of the table of rotary angles
   c10::SymInt intermediate = 0;
   c10::SymInt experts = 0, experts_per_token = 0;
@@ -31,6 +34,7 @@ struct ModelDims {
   }
   c10::SymInt query_width() const { return local_heads() * head_dim; }
   c10::SymInt kv_width() const { return local_kv_heads() * head_dim; }
+  c10::SymInt latent_width() const { return kv_lora_rank + qk_rope_dim; }
 };
 
 /// Plain integers. `blocks` counts the null block.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "profiling_kernels/kernels.hpp"
+#include "profiling_kernels/latent_batch.hpp"
 
 #include <c10/core/Device.h>
 #include <c10/core/SymInt.h>
@@ -26,14 +27,8 @@ struct StepInputs {
   at::Tensor positions;  ///< int64 [tokens]
   at::Tensor rows;       ///< int64 [logits rows]: tokens whose logits are wanted
   std::vector<AttentionMetadata> groups;  ///< one a group of layers that share a block table
+  std::optional<LatentBatch> latent;      ///< for latent attention: the same, cut
 };
-
-/// Sizes of the tensors of StepInputs, for those who want to know where they came from; values must be the actual ones.
-struct StepSizes {
-  c10::SymInt tokens = 0, requests = 0, rows = 0;
-  std::vector<c10::SymInt> blocks;  ///< of each group: columns of the block table
-};
-StepSizes sizes_of(std::span<const StepSequence> sequences);
 
 struct StepSettings {
   std::uint32_t block_size = 16;
@@ -41,9 +36,23 @@ struct StepSettings {
   /// Tokens are filled up to this many (a captured size) by sequences of one token each in the null block; 0: not.
   std::int64_t padded_tokens = 0;
   c10::Device device = c10::DeviceType::CPU;
+  std::optional<LatentRules> latent;  ///< of models with latent attention (Model::latent_rules())
 };
 
-/// Lays a batch out. `sizes`: shapes of the tensors (default: sizes_of).
+/// Sizes of the tensors of StepInputs, for those who want to know where they came from; values must be the actual ones.
+struct StepSizes {
+  c10::SymInt tokens = 0, requests = 0, rows = 0;
+  std::vector<c10::SymInt> blocks;  ///< of each group: columns of the block table
+  LatentSizes latent;
+};
+StepSizes sizes_of(std::span<const StepSequence> sequences, const StepSettings& settings);
+
+/// Places of sequences in the order in which their tokens lie in the batch: as given, or as latent attention needs
+/// them.
+std::vector<std::size_t> batch_order(std::span<const StepSequence> sequences, const StepSettings& settings);
+
+/// Lays a batch out. Rows whose logits are wanted are in the order of the sequences, wherever their tokens lie.
+/// `sizes`: shapes of the tensors (default: sizes_of).
 StepInputs make_step_inputs(std::span<const StepSequence> sequences, const StepSettings& settings,
                             const std::optional<StepSizes>& sizes = std::nullopt);
 

@@ -1,5 +1,8 @@
 #pragma once
 
+#include "profiling_kernels/attention_metadata.hpp"
+#include "profiling_kernels/latent_kernels.hpp"
+
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
@@ -15,16 +18,6 @@ namespace dooly::profiling {
 
 /// Decodes of a step that vLLM runs as one captured CUDA graph, at most.
 inline constexpr std::int64_t kGraphTokens = 512;
-
-/// Where the tokens of one step lie in the paged KV cache, for one group of layers. Tensors are on the model's device.
-struct AttentionMetadata {
-  at::Tensor query_start;       ///< int32 [requests + 1]: first token of each request in the batch
-  at::Tensor sequence_lengths;  ///< int32 [requests]: tokens in the cache after this step (context + query)
-  at::Tensor block_table;       ///< int32 [requests, blocks of the longest]
-  at::Tensor slot_mapping;      ///< int64 [tokens]: where each token's key and value go
-  at::Tensor schedule;  ///< work split that some kernels are handed, as Kernels::schedule() made it; undefined: none
-  std::int64_t max_query = 0, max_sequence = 0;
-};
 
 /// Attention of one layer on one GPU.
 struct AttentionShape {
@@ -86,7 +79,8 @@ class Kernels : public KernelClaims {
   /// Says what was chosen; empty: LibTorch's reduction, as ever.
   virtual std::string choose(const HeadShape& /*shape*/) { return {}; }
   virtual at::Tensor layer_norm(const at::Tensor& x, const at::Tensor& weight, double epsilon) = 0;
-  /// Rotates q [T, N*D] and k [T, K*D] in place. `cos_sin` is [positions, rotary_dim]: cosines, then sines.
+  /// Rotates q [T, N*D] and k [T, K*D], or [T, N, D] and [T, K, D] of any strides, in place. `cos_sin` is [positions,
+  /// rotary_dim]: cosines, then sines.
   virtual void rope(const at::Tensor& positions, at::Tensor& q, at::Tensor& k, const at::Tensor& cos_sin,
                     std::int64_t head_dim, bool interleaved) = 0;
   /// [T, 2*I] -> [T, I]; `kind` silu_and_mul or gelu_and_mul (tanh: gelu_tanh_and_mul).
@@ -109,6 +103,8 @@ class Kernels : public KernelClaims {
   /// x [T, H], gate_up [E, 2*I, H], down [E, H, I] -> [T, H]: the weighted sum of each token's experts.
   virtual at::Tensor experts(const at::Tensor& x, const at::Tensor& gate_up, const at::Tensor& down,
                              const at::Tensor& weights, const at::Tensor& ids) = 0;
+  /// Latent attention; null: these kernels have none.
+  virtual LatentKernels* latent() { return nullptr; }
   /// Greedy choice: logits [rows, vocabulary] -> int64 [rows].
   virtual at::Tensor sample(const at::Tensor& logits) = 0;
 };

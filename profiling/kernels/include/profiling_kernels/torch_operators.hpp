@@ -11,7 +11,8 @@ namespace dooly::profiling {
 /// plan, computed by a composition of LibTorch's own operators on any device (paged attention has loops of its own on
 /// the CPU), so that whoever watches the dispatcher sees one operator:
 ///   paged_attention, fused_experts, topk_softmax, add_rms_norm_, rope_, write_kv_, gated_activation, add_terms,
-///   soft_cap, sigmoid_mul, greedy_sample, all_reduce_, all_gather.
+///   soft_cap, sigmoid_mul, greedy_sample, all_reduce_, all_gather; of latent attention write_latent_,
+///   latent_attention, expanded_attention, gather_latent, ignore_empty_, merge_attention_.
 void register_torch_operators();
 
 /// Sum of tensors of equal shape (dooly::add_terms).

@@ -16,6 +16,8 @@ struct PassCheck {
   std::vector<std::string> unchanged;
   /// Comparisons of sizes that came out differently, or were made in one pass alone: branches of the request.
   std::vector<std::string> branches;
+  /// Parts of modules that only one of the passes had, as its batch is made up: compared by other passes.
+  std::vector<std::string> alone;
   std::size_t request_dims = 0, model_dims = 0;  ///< compared dimensions by who decides them
 };
 

@@ -38,7 +38,9 @@ std::vector<TraceRequest> mixed_batch(bool large = false);
 /// hidden_size, vocab_size, padded_vocab_size, num_heads, num_kv_heads, head_dim, rotary_dim, max_position,
 /// intermediate_size, num_experts, num_experts_per_token, expert_intermediate_size, shared_intermediate_size,
 /// block_size, num_blocks, tensor_parallel (if not 1); request symbols num_tokens, num_requests, num_logits_rows,
-/// table_blocks (of the n-th further group: table_blocks.n), attention_schedule where the kernels plan ahead. On a GPU
+/// table_blocks (of the n-th further group: table_blocks.n), attention_schedule where the kernels plan ahead. Latent
+/// attention adds q_lora_rank, kv_lora_rank, qk_nope_dim, qk_rope_dim, v_dim, and of the batch num_decodes,
+/// num_decode_tokens, num_prompts, num_prompt_tokens, num_context_queries, num_context_tokens.n. On a GPU
 /// the timed passes hold what the engine does around the model: copies of the inputs, attention's plan, ids of the step
 /// before, the copy of the results. That is outside of all operators. Throws ProfilingError as Model does, TaintError
 /// as rules do.
