@@ -33,8 +33,7 @@ const Cases kOwn = {
     {"dooly::expanded_attention",
      "q=[T,N,I+D] kv=[R,N,I+K] k_rope=[R,D] query_start=[2]:int key_start=[2]:int max_seqlen_q=T max_seqlen_k=R "
      "scale=0.5 causal=false"},
-    {"dooly::gather_latent",
-     "cache=[B,S,I+D] block_table=[1,B]:int first=[1]:int key_start=[2]:int prompt_of=[T]:int"},
+    {"dooly::gather_latent", "cache=[B,S,I+D] block_table=[2,T]:int first=[2]:int key_start=[3]:int prompt_of=[T]:int"},
     {"dooly::ignore_empty_", "out=[T,N,I] lse=[N,T] query_start=[2]:int key_start=[2]:int"},
     {"dooly::merge_attention_",
      "out=[T,N,I] lse=[N,T] first=[T,N,I] first_lse=[N,T] second=[T,N,I] second_lse=[N,T] merged_tokens=T"},
@@ -115,7 +114,7 @@ const Cases kOfGpus = {
      "output=[T,N,I] output_lse=[N,T] prefix_output=[T,N,I] prefix_lse=[N,T] suffix_output=[T,N,I] suffix_lse=[N,T] "
      "prefill_tokens_with_context=T"},
     {"dooly::flash_expanded_attention(Tensor q, Tensor kv, Tensor k_rope, Tensor query_start, Tensor key_start, int "
-     "max_seqlen_q, int max_seqlen_k, float scale, bool causal) -> (Tensor, Tensor)",
+     "max_seqlen_q, int max_seqlen_k, float scale, bool causal) -> Tensor[]",
      "q=[T,N,I+D] kv=[R,N,I+K] k_rope=[R,D] query_start=[2]:int key_start=[2]:int max_seqlen_q=T max_seqlen_k=R "
      "scale=0.5 causal=false",
      0, "[T,N,K];[N,T]"},

@@ -144,7 +144,8 @@ const std::vector<RuleRow>& rows() {
       {"_C::silu_and_mul _C::gelu_and_mul _C::gelu_tanh_and_mul", "half", rules::half_last, "input"},
       {"_C::fused_add_rms_norm _C::rotary_embedding _C_cache_ops::reshape_and_cache_flash "
        "_C_cache_ops::reshape_and_cache _C_cache_ops::concat_and_cache_mla "
-       "_C_cache_ops::gather_and_maybe_dequant_cache _C::merge_attn_states _moe_C::moe_align_block_size _moe_C::moe_sum",
+       "_C_cache_ops::gather_and_maybe_dequant_cache _C::merge_attn_states _moe_C::moe_align_block_size "
+       "_moe_C::moe_sum",
        "written arguments keep theirs",
        rules::keep_written,
        {},

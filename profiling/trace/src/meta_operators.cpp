@@ -33,13 +33,10 @@ at::Tensor latent_attention_shape(const at::Tensor& q_latent, const at::Tensor& 
   return at::empty_like(q_latent, at::MemoryFormat::Contiguous);
 }
 
-std::tuple<at::Tensor, at::Tensor> expanded_attention_shapes(const at::Tensor& q, const at::Tensor& kv,
-                                                             const at::Tensor& k_rope,
-                                                             const at::Tensor& /*query_start*/,
-                                                             const at::Tensor& /*key_start*/,
-                                                             std::int64_t /*max_seqlen_q*/,
-                                                             std::int64_t /*max_seqlen_k*/, double /*scale*/,
-                                                             bool /*causal*/) {
+std::tuple<at::Tensor, at::Tensor> expanded_attention_shapes(
+    const at::Tensor& q, const at::Tensor& kv, const at::Tensor& k_rope, const at::Tensor& /*query_start*/,
+    const at::Tensor& /*key_start*/, std::int64_t /*max_seqlen_q*/, std::int64_t /*max_seqlen_k*/, double /*scale*/,
+    bool /*causal*/) {
   const std::int64_t value = kv.size(2) - (q.size(2) - k_rope.size(1));
   return {at::empty({q.size(0), q.size(1), value}, q.options()),
           at::empty({q.size(1), q.size(0)}, q.options().dtype(at::kFloat))};

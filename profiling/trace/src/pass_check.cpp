@@ -30,8 +30,7 @@ class Comparison {
       compare_call(first_.operators[op_].record, second_.operators[other_].record);
     }
     if (ours.size() != theirs.size()) {
-      result_.contradictions.push_back(
-          fmt::format("the passes have {} and {} operators", ours.size(), theirs.size()));
+      result_.contradictions.push_back(fmt::format("the passes have {} and {} operators", ours.size(), theirs.size()));
     }
     branches();
     return std::move(result_);

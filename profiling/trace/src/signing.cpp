@@ -400,8 +400,8 @@ FamilyNames plan_families(const oracle::ModelConfig& config, std::string_view at
   const bool wide = attention == "fa3" && config.layers.front().attention.head_dim > kWidestFa3Head;
   const bool torch = attention == "torch";
   const bool custom = tensor_parallel <= 8 && tensor_parallel % 2 == 0;
-  return [=, backend = std::string(attention),
-          latent = std::string(oracle::latent_family(attention)), unit_offset = config.unit_offset_norm](std::string_view kind) {
+  return [=, backend = std::string(attention), latent = std::string(oracle::latent_family(attention)),
+          unit_offset = config.unit_offset_norm](std::string_view kind) {
     if (kind == "attention") return wide ? std::string("fa4") : backend;
     if (kind == "mla_attention") return latent;
     if (kind == "rms_norm" && unit_offset && !torch) return std::string("inductor");

@@ -63,20 +63,17 @@ std::vector<StepSequence> sequences_of(const TraceSettings& settings, std::size_
   return sequences;
 }
 
-/// What the batch has none of has no name.
 template <class Symbol>
 LatentSizes tainted_sizes(const LatentSizes& plain, const Symbol& symbol) {
-  const auto named = [&](std::string_view name, const c10::SymInt& size) {
-    return size.expect_int() == 0 ? size : symbol(name, size);
-  };
   LatentSizes sizes;
-  sizes.decodes = named("num_decodes", plain.decodes);
-  sizes.decode_tokens = named("num_decode_tokens", plain.decode_tokens);
-  sizes.prompts = named("num_prompts", plain.prompts);
-  sizes.prompt_tokens = named("num_prompt_tokens", plain.prompt_tokens);
-  sizes.context_queries = named("num_context_queries", plain.context_queries);
+  sizes.tokens = symbol("num_tokens", plain.tokens);
+  sizes.decodes = symbol("num_decodes", plain.decodes);
+  sizes.decode_tokens = symbol("num_decode_tokens", plain.decode_tokens);
+  sizes.prompts = symbol("num_prompts", plain.prompts);
+  sizes.prompt_tokens = symbol("num_prompt_tokens", plain.prompt_tokens);
+  sizes.context_queries = symbol("num_context_queries", plain.context_queries);
   for (std::size_t i = 0; i < plain.context_tokens.size(); ++i)
-    sizes.context_tokens.push_back(named(fmt::format("num_context_tokens.{}", i), plain.context_tokens[i]));
+    sizes.context_tokens.push_back(symbol(fmt::format("num_context_tokens.{}", i), plain.context_tokens[i]));
   return sizes;
 }
 
@@ -133,7 +130,7 @@ void add_times(Trace& trace, PassTimes times) {
 }  // namespace
 
 std::vector<TraceRequest> prefill_batch(bool large) {
-  if (large) return {{1500, 0, true}, {700, 0, true}, {311, 1600, false}};
+  if (large) return {{1500, 0, true}, {700, 0, true}, {811, 1600, false}};
   return {{7, 0, true}, {23, 0, true}, {11, 16, false}};
 }
 

@@ -86,8 +86,8 @@ class Report {
     json_ = nlohmann::json::parse(trace_json(prefill));
     // Without labels there is nothing to sign and to compare.
     if (options_.ablation == Ablation::kNone && report_.unlabelled.empty()) {
-      add_operations(keys_of(prefill));
       const Trace decode = pass(decode_batch(large)), mixed = pass(mixed_batch(large));
+      add_operations(keys_of(file_.config.mla ? mixed : prefill));  // prompts and decodes have operators of their own
       (void)check(prefill, decode, "decode");
       if (check(prefill, mixed, "mixed")) (void)check(decode, mixed, "mixed after decode");
       if (clock_ != nullptr) cover({{"prefill", &prefill}, {"decode", &decode}, {"mixed", &mixed}});

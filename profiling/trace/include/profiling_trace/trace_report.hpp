@@ -48,7 +48,8 @@ struct TraceReport {
 };
 
 /// Traces a prefill, a decode and a mixed pass of the model and compares them with each other and with the model's step
-/// plan; of an ablation, one pass and no comparison. Throws OracleError, ProfilingError or TaintError.
+/// plan (the prefill; of latent attention the mixed pass, which alone has all operators); of an ablation, one pass and
+/// no comparison. Throws OracleError, ProfilingError or TaintError.
 TraceReport report_trace(const TraceRequestOptions& options);
 
 }  // namespace dooly::profiling
