@@ -78,6 +78,11 @@ PhysicalWork attention(const OperatorKey& key, const SamplePoint& point) {
           key.dtypes[1]};
 }
 
+PhysicalWork heads_product(const OperatorKey& key, const SamplePoint& point) {
+  const double heads = d(key.dims[0]), k = d(key.dims[1]), n = d(key.dims[2]), m = d(point[0]);
+  return {2 * heads * m * k * n, heads * (k * n + m * (k + n)) * element_bytes(key.dtypes[1]), key.dtypes[1]};
+}
+
 PhysicalWork mla_attention(const OperatorKey& key, const SamplePoint& point) {
   if (key.attributes.contains("top_k")) return {};
   const AttentionSum sum = attention_sum(key, point);
@@ -104,8 +109,9 @@ PhysicalWork heads_twice(const OperatorKey& key, const SamplePoint& point) {
 using Rule = std::function<PhysicalWork(const OperatorKey&, const SamplePoint&)>;
 
 const Rule* rule_for(std::string_view kind) {
-  static const std::array<std::pair<std::string_view, Rule>, 13> rules{{
+  static const std::array<std::pair<std::string_view, Rule>, 14> rules{{
       {"linear", linear},
+      {"bmm", heads_product},
       {"attention", attention},
       {"mla_attention", mla_attention},
       {"moe_experts", experts},

@@ -24,6 +24,7 @@ std::vector<Example> examples(const std::string& dtype, const Kernels& kernels) 
   odd.scale = 0.05;
   odd.soft_cap = 20;
   const oracle::ExpertWork experts{.hidden = 64, .intermediate = 32, .local_experts = 8, .top_k = 2};
+  const oracle::MlaWork latent{.heads = 4, .kv_lora_rank = 512, .qk_nope_dim = 128, .qk_rope_dim = 64, .v_dim = 128};
   std::vector<Example> all = {
       {"linear", oracle::linear_key({dtype, dtype, dtype}, 128, 192), {33}},
       {"linear with bias", oracle::linear_key({dtype, dtype, dtype}, 128, 192, true), {33}},
@@ -46,6 +47,12 @@ std::vector<Example> examples(const std::string& dtype, const Kernels& kernels) 
       {"mixed", oracle::attention_key(dtype, dtype, full, ""), {2, 35, 50, 6, 90, 1, 300}},
       {"window", oracle::attention_key(dtype, dtype, window, ""), {1, 50, 20, 6, 90, 1, 300}},
       {"scale and cap", oracle::attention_key(dtype, dtype, odd, ""), {1, 50, 20, 6, 90, 1, 300}},
+      {"bmm to the latent", oracle::bmm_key({dtype, dtype, dtype}, 4, 128, 512), {13}},
+      {"bmm from the latent", oracle::bmm_key({dtype, dtype, dtype}, 4, 512, 128), {13}},
+      {"mla_kv_write", oracle::mla_kv_write_key(dtype, dtype, 512, 64), {37}},
+      {"latent decode", oracle::mla_attention_key(dtype, dtype, latent, ""), {0, 0, 0, 5, 40, 2, 133}},
+      {"latent prefill", oracle::mla_attention_key(dtype, dtype, latent, ""), {2, 70, 50, 0, 0, 0, 0}},
+      {"latent mixed", oracle::mla_attention_key(dtype, dtype, latent, ""), {2, 35, 50, 6, 90, 1, 300}},
       {"topk_softmax", oracle::topk_softmax_key(dtype, {.experts = 32, .top_k = 4}), {19}},
       {"moe_experts", oracle::moe_experts_key(dtype, dtype, experts), {21, 6, 2}},
   };

@@ -37,10 +37,20 @@ TEST(MakeRunnable, EachKindRunsOnTheProcessor) {
 TEST(MakeRunnable, ResultsHaveTheShapeOfTheKind) {
   const auto kernels = make_torch_kernels();
   Inputs inputs(at::kCPU, kCache);
-  const std::map<std::string, std::vector<std::int64_t>> shapes = {
-      {"linear", {33, 192}},     {"embedding", {17, 64}},   {"silu_and_mul", {17, 256}}, {"sample", {7}},
-      {"decode", {5, 8, 64}},    {"prefill", {140, 8, 64}}, {"mixed", {76, 8, 64}},      {"add", {17, 256}},
-      {"topk_softmax", {19, 4}}, {"moe_experts", {21, 64}}};
+  const std::map<std::string, std::vector<std::int64_t>> shapes = {{"linear", {33, 192}},
+                                                                   {"embedding", {17, 64}},
+                                                                   {"silu_and_mul", {17, 256}},
+                                                                   {"sample", {7}},
+                                                                   {"decode", {5, 8, 64}},
+                                                                   {"prefill", {140, 8, 64}},
+                                                                   {"mixed", {76, 8, 64}},
+                                                                   {"add", {17, 256}},
+                                                                   {"topk_softmax", {19, 4}},
+                                                                   {"moe_experts", {21, 64}},
+                                                                   {"bmm to the latent", {4, 13, 512}},
+                                                                   {"bmm from the latent", {4, 13, 128}},
+                                                                   {"latent decode", {5, 4, 512}},
+                                                                   {"latent prefill", {140, 4, 128}}};
   std::size_t seen = 0;
   for (const Example& example : examples("float32", *kernels)) {
     if (const auto shape = shapes.find(example.name); shape != shapes.end()) {
@@ -122,8 +132,8 @@ TEST(CanRun, SaysWhatIsMissing) {
   EXPECT_NE(why.find("fp8"), std::string::npos);
   EXPECT_FALSE(can_run(oracle::linear_key({"bfloat16", "bfloat16", "bfloat16"}, 8, 8), *kernels, why));
   EXPECT_NE(why.find("cublas"), std::string::npos);
-  EXPECT_FALSE(can_run(oracle::bmm_key({"bfloat16", "bfloat16", "bfloat16"}, 2, 8, 8), *kernels, why));
-  EXPECT_NE(why.find("bmm"), std::string::npos);
+  EXPECT_FALSE(can_run(oracle::mla_index_key("fp8", "fp8", 2, 8, 8, 16), *kernels, why));
+  EXPECT_NE(why.find("mla_index"), std::string::npos);
   oracle::AttentionWork sinks{.heads = 2, .kv_heads = 1, .head_dim = 16};
   sinks.sinks = true;
   EXPECT_FALSE(can_run(oracle::attention_key("float32", "float32", sinks, "torch"), *kernels, why));

@@ -42,11 +42,8 @@ AttentionShape attention_shape(const BuildContext& build, const oracle::Attentio
 
 void check_attention(const BuildContext& build, at::ScalarType type) {
   if (build.config.mla) {
-    LatentKernels* latent = build.kernels.latent();
-    const std::string why = latent == nullptr
-                                ? fmt::format("these kernels ({}) have no latent attention", build.kernels.name())
-                                : latent->refusal(latent_shape(build), type);
-    if (!why.empty()) throw ProfilingError(fmt::format("model {}: {}", build.config.name, why));
+    if (const std::string why = build.kernels.refusal(latent_shape(build), type); !why.empty())
+      throw ProfilingError(fmt::format("model {}: {}", build.config.name, why));
     return;
   }
   for (const oracle::LayerShape& layer : build.config.layers)

@@ -20,9 +20,6 @@ class RecordingLatent final : public LatentKernels {
   explicit RecordingLatent(RecordingKernels& log) : log_(log) {}
 
   std::int64_t longest_absorbed() const override { return inner().longest_absorbed(); }
-  std::string refusal(const LatentShape& shape, at::ScalarType type) const override {
-    return inner().refusal(shape, type);
-  }
 
   void write(const at::Tensor& latent, const at::Tensor& k_rope, at::Tensor& cache, const at::Tensor& slots) override {
     const std::string kind = "mla_kv_write";

@@ -31,6 +31,9 @@ class RecordingKernels final : public Kernels {
   std::string refusal(const AttentionShape& shape, at::ScalarType type) const override {
     return inner_.refusal(shape, type);
   }
+  std::string refusal(const LatentShape& shape, at::ScalarType type) const override {
+    return inner_.refusal(shape, type);
+  }
   at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const std::optional<at::Tensor>& bias) override;
   at::Tensor embedding(const at::Tensor& table, const at::Tensor& ids) override;
   at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double epsilon) override;

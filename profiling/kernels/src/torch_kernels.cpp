@@ -29,6 +29,8 @@ class TorchKernels final : public Kernels {
   TorchKernels() { register_torch_operators(); }
 
   std::string_view name() const override { return "torch"; }
+  using Kernels::refusal;
+  std::string refusal(const LatentShape& /*shape*/, at::ScalarType /*type*/) const override { return {}; }
   std::string family(std::string_view) const override { return "torch"; }
 
   at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const std::optional<at::Tensor>& bias) override {

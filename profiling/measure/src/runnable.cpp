@@ -37,6 +37,9 @@ const std::vector<Kind>& kinds() {
       {"sample", make_sample, 1, {}},
       {"kv_write", make_kv_write, 2, {"block_size"}},
       {"attention", make_attention, 3, {"window", "scale", "soft_cap", "block_size"}},
+      {"bmm", make_bmm, 3, {}},
+      {"mla_kv_write", make_mla_kv_write, 2, {"block_size"}},
+      {"mla_attention", make_mla_attention, 5, {"scale", "block_size"}},
       {"topk_softmax", make_topk_softmax, 2, {}},
       {"moe_experts", make_experts, 4, {}},
   };
@@ -127,6 +130,20 @@ std::int64_t Making::count(const char* name, std::int64_t usual) const {
   return static_cast<std::int64_t>(number(name, static_cast<double>(usual)));
 }
 
+namespace {
+
+/// Of a shape.
+std::string refusal(const oracle::OperatorKey& key, const KernelClaims& kernels) {
+  const at::ScalarType type = scalar_type(key.dtypes.front());
+  if (key.kind == "mla_attention") return kernels.refusal(latent_shape(key), type);
+  if (key.kind == "attention") return kernels.refusal(attention_shape(key), type);
+  if (key.kind == "moe_experts") return kernels.refusal(expert_shape(key));
+  if (has_compiled_head_norms(key)) return kernels.refusal(head_shape(key), type);
+  return {};
+}
+
+}  // namespace
+
 bool can_run(const oracle::OperatorKey& key, const KernelClaims& kernels, std::string& why) {
   const Kind* kind = find_kind(key.kind);
   if (kind == nullptr) {
@@ -144,12 +161,9 @@ bool can_run(const oracle::OperatorKey& key, const KernelClaims& kernels, std::s
     return false;
   }
   if (!has_plain_types(key, why) || !knows_attributes(key, *kind, why)) return false;
-  std::string refusal;
-  if (key.kind == "attention") refusal = kernels.refusal(attention_shape(key), scalar_type(key.dtypes.front()));
-  if (key.kind == "moe_experts") refusal = kernels.refusal(expert_shape(key));
-  if (has_compiled_head_norms(key)) refusal = kernels.refusal(head_shape(key), scalar_type(key.dtypes.front()));
-  if (!refusal.empty()) why = refusal;
-  return refusal.empty();
+  const std::string refused = refusal(key, kernels);
+  if (!refused.empty()) why = refused;
+  return refused.empty();
 }
 
 Runnable make_runnable(const oracle::OperatorKey& key, const oracle::SamplePoint& point, Kernels& kernels,

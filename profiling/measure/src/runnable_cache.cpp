@@ -1,3 +1,4 @@
+#include "paged_batch.hpp"
 #include "profiling_kernels/profiling_error.hpp"
 #include "profiling_measure/attention_batch.hpp"
 #include "profiling_measure/routing.hpp"
@@ -13,7 +14,6 @@ namespace dooly::profiling {
 namespace {
 
 constexpr std::uint64_t kSeed = 5;
-constexpr std::uint64_t kBlockTableWidth = 16;  // engines keep wide tables; a multiple of this keeps rows aligned
 
 /// Keys and values of a paged cache, as vLLM 0.26 lays them out: [blocks, block size, KV heads, keys then values].
 struct PagedCache {
@@ -24,48 +24,6 @@ PagedCache make_cache(const Making& making, std::int64_t blocks, std::int64_t bl
                       std::int64_t head_dim) {
   const at::Tensor both = making.inputs.random("cache", {blocks, block_size, kv_heads, 2 * head_dim}, making.type());
   return {both.narrow(3, 0, head_dim), both.narrow(3, head_dim, head_dim)};
-}
-
-std::uint64_t blocks_of(const AttentionBatch::Request& request, std::uint64_t block_size) {
-  return (request.query + request.context + block_size - 1) / block_size;
-}
-
-std::uint64_t blocks_of(const AttentionBatch& batch, std::uint64_t block_size) {
-  std::uint64_t blocks = 0;
-  for (const auto& request : batch.requests) {
-    blocks += blocks_of(request, block_size);
-  }
-  return blocks;
-}
-
-/// Where a batch's tokens lie. Takes its blocks from `free`, from `next` on.
-AttentionMetadata place(const AttentionBatch& batch, std::uint64_t block_size, const std::vector<std::int32_t>& free,
-                        std::size_t& next, const Inputs& inputs) {
-  const std::uint64_t longest = (batch.max_sequence + block_size - 1) / block_size;
-  const std::uint64_t width = (longest + kBlockTableWidth - 1) / kBlockTableWidth * kBlockTableWidth;
-  std::vector<std::int32_t> starts = {0}, lengths, table(batch.requests.size() * width, 0);
-  std::vector<std::int64_t> slots;
-  for (std::size_t row = 0; row < batch.requests.size(); ++row) {
-    const auto& request = batch.requests[row];
-    const auto blocks = static_cast<std::ptrdiff_t>(blocks_of(request, block_size));
-    const auto first = free.begin() + static_cast<std::ptrdiff_t>(next);
-    std::copy(first, first + blocks, table.begin() + static_cast<std::ptrdiff_t>(row * width));
-    next += static_cast<std::size_t>(blocks);
-    for (std::uint64_t i = request.context; i < request.context + request.query; ++i) {
-      const std::int64_t block = table[row * width + i / block_size];
-      slots.push_back(block * static_cast<std::int64_t>(block_size) + static_cast<std::int64_t>(i % block_size));
-    }
-    starts.push_back(starts.back() + static_cast<std::int32_t>(request.query));
-    lengths.push_back(static_cast<std::int32_t>(request.context + request.query));
-  }
-  AttentionMetadata metadata;
-  metadata.query_start = inputs.integers(starts);
-  metadata.sequence_lengths = inputs.integers(lengths);
-  metadata.block_table = inputs.integers(table).view({static_cast<std::int64_t>(lengths.size()), -1});
-  metadata.slot_mapping = inputs.integers(slots);
-  metadata.max_query = static_cast<std::int64_t>(batch.max_query);
-  metadata.max_sequence = static_cast<std::int64_t>(batch.max_sequence);
-  return metadata;
 }
 
 /// The longest sequence that the kernel is told of. A captured graph serves all lengths, so there it is the longest
@@ -94,16 +52,6 @@ std::vector<at::Tensor> rotated_ids(const Making& making, const Routing& routing
     ids.push_back(making.inputs.integers(moved).view({making.tokens(), making.dim(3)}));
   }
   return ids;
-}
-
-/// Tokens of the cache that a step reads at most; a window hides the rest.
-double tokens_read(const AttentionBatch& batch, std::int64_t window) {
-  double tokens = 0;
-  for (const auto& request : batch.requests) {
-    const auto all = static_cast<double>(request.query + request.context);
-    tokens += window == 0 ? all : std::min(all, static_cast<double>(window) + static_cast<double>(request.query));
-  }
-  return tokens;
 }
 
 std::int64_t count_of(const oracle::OperatorKey& key, const char* name, std::int64_t usual) {

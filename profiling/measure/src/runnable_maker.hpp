@@ -40,6 +40,7 @@ std::string text_of(const oracle::OperatorKey& key, const char* name, std::strin
 AttentionShape attention_shape(const oracle::OperatorKey& key);
 ExpertShape expert_shape(const oracle::OperatorKey& key);
 HeadShape head_shape(const oracle::OperatorKey& key);
+LatentShape latent_shape(const oracle::OperatorKey& key);
 
 /// Whether a key is that of norms of heads which the engine's compiler fuses with the rotary embedding.
 bool has_compiled_head_norms(const oracle::OperatorKey& key);
@@ -57,6 +58,9 @@ Runnable make_sigmoid_mul(const Making& making);
 Runnable make_sample(const Making& making);
 Runnable make_kv_write(const Making& making);
 Runnable make_attention(const Making& making);
+Runnable make_bmm(const Making& making);
+Runnable make_mla_kv_write(const Making& making);
+Runnable make_mla_attention(const Making& making);
 Runnable make_topk_softmax(const Making& making);
 Runnable make_experts(const Making& making);
 
