@@ -23,15 +23,21 @@ constexpr const char* kConfig = R"({"model_type": "qwen3", "hidden_size": 512, "
   "max_position_embeddings": 1024, "torch_dtype": "bfloat16", "hidden_act": "silu", "rms_norm_eps": 1e-6,
   "tie_word_embeddings": false, "rope_theta": 10000.0})";
 
-class EngineOnGpu : public testing::Test {
+constexpr const char* kLatentConfig = R"({"model_type": "deepseek_v2", "hidden_size": 512, "intermediate_size": 1024,
+  "num_hidden_layers": 3, "num_attention_heads": 4, "num_key_value_heads": 4, "vocab_size": 2000, "q_lora_rank": 256,
+  "kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128,
+  "max_position_embeddings": 1024, "torch_dtype": "bfloat16", "hidden_act": "silu", "rms_norm_eps": 1e-6,
+  "tie_word_embeddings": false, "rope_theta": 10000.0})";
+
+class EngineOnGpu : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     if (std::string why; !cuda_available(&why)) GTEST_SKIP() << "no GPU: " << why;
     const char* folder = std::getenv("DOOLY_VLLM_KERNELS");
     if (folder == nullptr) GTEST_SKIP() << "DOOLY_VLLM_KERNELS names no folder with the vLLM wheel's libraries";
     kernels_ = make_vllm_kernels(folder, "fa3");
-    file_.config = oracle::parse_model(kConfig, "small");
-    file_.numbers = parse_numbers(kConfig, file_.config);
+    file_.config = oracle::parse_model(GetParam(), "small");
+    file_.numbers = parse_numbers(GetParam(), file_.config);
   }
 
   std::unique_ptr<Kernels> kernels_;
@@ -63,7 +69,7 @@ ServeOptions options(std::vector<std::uint32_t> sizes, std::uint32_t blocks) {
 }
 
 /// Whether batches are captured or not, with few blocks (preemptions) or many, the simulator decides the same.
-TEST_F(EngineOnGpu, TheSimulatorDecidesAsTheEngineDid) {
+TEST_P(EngineOnGpu, TheSimulatorDecidesAsTheEngineDid) {
   for (const std::uint32_t blocks : {60U, 400U}) {
     const ServedRun run = serve(file_, crowd(), options({1, 2, 4, 8, 16}, blocks), *kernels_);
     const auto captured = std::count_if(run.iterations.begin(), run.iterations.end(),
@@ -116,7 +122,7 @@ class Feeder {
   std::vector<ScheduledPart> parts_;
 };
 
-TEST_F(EngineOnGpu, CapturedDecodesEqualEagerOnes) {
+TEST_P(EngineOnGpu, CapturedDecodesEqualEagerOnes) {
   const c10::InferenceMode inference;
   ModelSettings settings;
   settings.device = c10::Device(c10::DeviceType::CUDA, 0);
@@ -140,7 +146,7 @@ TEST_F(EngineOnGpu, CapturedDecodesEqualEagerOnes) {
     for (const std::int64_t id : ids) EXPECT_TRUE(id >= 0 && id < 2000) << id;
 }
 
-TEST_F(EngineOnGpu, AStepIsTheSumOfItsParts) {
+TEST_P(EngineOnGpu, AStepIsTheSumOfItsParts) {
   const StepStudy study = study_step(file_, *kernels_, {8, 200}, {});
   std::size_t kernels = 0;
   for (const StudyPart& part : study.parts) {
@@ -153,6 +159,42 @@ TEST_F(EngineOnGpu, AStepIsTheSumOfItsParts) {
   EXPECT_GT(study.engine, study.graph);
   EXPECT_GT(study.graph, 0);
 }
+
+/// Whole prompts run on expanded heads, pieces of up to 512 tokens in the latent: the same hidden states.
+TEST_P(EngineOnGpu, PromptsInPiecesEqualWholeOnes) {
+  const c10::InferenceMode inference;
+  ModelSettings settings;
+  settings.device = c10::Device(c10::DeviceType::CUDA, 0);
+  const Model model(file_.config, file_.numbers, settings, dims_of(file_.config, 1, 1024, 16, 200), *kernels_);
+  KvTensors cache = model.make_cache();
+  StepSettings step;
+  step.device = settings.device;
+  step.latent = model.latent_rules();
+  const auto last_hidden = [&](const std::vector<std::int64_t>& cuts, std::uint32_t first_block) {
+    at::Tensor hidden;
+    std::int64_t computed = 0;
+    for (const std::int64_t end : cuts) {
+      StepSequence part;
+      for (std::int64_t token = computed; token < end; ++token) part.tokens.push_back(31 * token % 2000);
+      part.computed = computed;
+      part.blocks.emplace_back();
+      for (std::uint32_t block = 0; block < 60; ++block) part.blocks[0].push_back(first_block + block);
+      StepInputs inputs = make_step_inputs({&part, 1}, step);
+      model.plan_attention(inputs);
+      hidden = model.forward(inputs, cache).index({-1}).to(at::kFloat);
+      computed = end;
+    }
+    return hidden;
+  };
+  const at::Tensor whole = last_hidden({900}, 1);
+  for (const auto& cuts : std::vector<std::vector<std::int64_t>>{{300, 900}, {300, 500, 899, 900}}) {
+    const at::Tensor pieces = last_hidden(cuts, 70);
+    EXPECT_LT((pieces - whole).norm().item<double>() / whole.norm().item<double>(), 3e-2);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Small, EngineOnGpu, testing::Values(kConfig, kLatentConfig),
+                         [](const auto& test) { return test.index == 0 ? "heads" : "latent"; });
 
 }  // namespace
 }  // namespace dooly::profiling

@@ -51,8 +51,8 @@ std::vector<Example> examples(const std::string& dtype, const Kernels& kernels) 
       {"bmm from the latent", oracle::bmm_key({dtype, dtype, dtype}, 4, 512, 128), {13}},
       {"mla_kv_write", oracle::mla_kv_write_key(dtype, dtype, 512, 64), {37}},
       {"latent decode", oracle::mla_attention_key(dtype, dtype, latent, ""), {0, 0, 0, 5, 40, 2, 133}},
-      {"latent prefill", oracle::mla_attention_key(dtype, dtype, latent, ""), {2, 70, 50, 0, 0, 0, 0}},
-      {"latent mixed", oracle::mla_attention_key(dtype, dtype, latent, ""), {2, 35, 50, 6, 90, 1, 300}},
+      {"latent prefill", oracle::mla_attention_key(dtype, dtype, latent, ""), {2, 600, 50, 0, 0, 0, 0}},
+      {"latent mixed", oracle::mla_attention_key(dtype, dtype, latent, ""), {1, 530, 50, 6, 90, 1, 300}},
       {"topk_softmax", oracle::topk_softmax_key(dtype, {.experts = 32, .top_k = 4}), {19}},
       {"moe_experts", oracle::moe_experts_key(dtype, dtype, experts), {21, 6, 2}},
   };

@@ -107,7 +107,7 @@ const Cases kOfGpus = {
      "kv_c=[T,I] k_pe=[T,D] kv_cache=[B,S,I+D] slot_mapping=[T]:long kv_cache_dtype='auto' scale=[]"},
     {"_C_cache_ops::gather_and_maybe_dequant_cache(Tensor src_cache, Tensor! dst, Tensor block_table, Tensor "
      "cu_seq_lens, Tensor token_to_seq, int num_tokens, str kv_cache_dtype, Tensor scale, Tensor? seq_starts) -> ()",
-     "src_cache=[B,S,I+D] dst=[T,I+D] block_table=[R,B]:int cu_seq_lens=[R+1]:int token_to_seq=[T]:int num_tokens=T "
+     "src_cache=[B,S,I+D] dst=[T,I+D]? block_table=[R,B]:int cu_seq_lens=[R+1]:int token_to_seq=[T]:int num_tokens=T "
      "kv_cache_dtype='auto' scale=[] seq_starts=[R]:int"},
     {"_C::merge_attn_states(Tensor! output, Tensor!? output_lse, Tensor prefix_output, Tensor prefix_lse, Tensor "
      "suffix_output, Tensor suffix_lse, int? prefill_tokens_with_context, Tensor? output_scale=None) -> ()",

@@ -108,6 +108,7 @@ LatentBatch make_latent_batch(const LatentLayout& layout, const LatentSizes& siz
     decodes.query_start = at::narrow_symint(whole.query_start, 0, 0, sizes.decodes + 1);
     decodes.sequence_lengths = at::narrow_symint(whole.sequence_lengths, 0, 0, sizes.decodes);
     decodes.block_table = at::narrow_symint(whole.block_table, 0, 0, sizes.decodes);
+    decodes.slot_mapping = at::narrow_symint(whole.slot_mapping, 0, 0, sizes.decode_tokens);
     decodes.max_query = layout.longest_decode;
     decodes.max_sequence = whole.max_sequence;
   }

@@ -20,8 +20,6 @@ using c10::IValue;
 // v1/attention/backends/flash_attn.py of 0.26)
 constexpr std::int64_t kGraphSplits = 32;
 
-std::int64_t splits(std::int64_t tokens) { return tokens <= kGraphTokens ? kGraphSplits : 0; }
-
 /// FlashAttention counts how far back a query sees, itself not counted; -1: everything.
 std::int64_t window_left(const AttentionShape& shape) { return shape.window > 0 ? shape.window - 1 : -1; }
 std::int64_t window_right(const AttentionShape& shape) { return shape.window > 0 ? 0 : -1; }
@@ -79,7 +77,7 @@ class FlashAttention3 final : public VllmAttention {
               shape.soft_cap,
               true /*rotary_interleaved*/,
               optional(metadata.schedule),
-              splits(q.size(0)),
+              flash_splits(q.size(0)),
               none() /*pack_gqa*/,
               std::int64_t{0} /*sm_margin*/,
               none() /*s_aux*/,
@@ -112,7 +110,7 @@ class FlashAttention3 final : public VllmAttention {
                       window_left(shape),
                       window_right(shape),
                       false /*has_softcap*/,
-                      splits(tokens),
+                      flash_splits(tokens),
                       none() /*pack_gqa*/,
                       std::int64_t{0} /*sm_margin*/})
         .at(0)
@@ -168,6 +166,8 @@ class FlashAttention2 final : public VllmAttention {
 };
 
 }  // namespace
+
+std::int64_t flash_splits(std::int64_t tokens) { return tokens <= kGraphTokens ? kGraphSplits : 0; }
 
 std::unique_ptr<VllmAttention> make_vllm_attention(std::string_view name, const std::string& folder) {
   if (name == "fa3") return std::make_unique<FlashAttention3>();

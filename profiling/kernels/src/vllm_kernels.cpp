@@ -5,6 +5,7 @@
 #include "triton_experts.hpp"
 #include "triton_norms.hpp"
 #include "vllm_attention.hpp"
+#include "vllm_latent.hpp"
 #include "vllm_library.hpp"
 
 #include <ATen/ops/argmax.h>
@@ -54,9 +55,13 @@ std::string family_of(std::string_view kind, const std::string& attention) {
                                                                         {"topk_softmax", "vllm-c"},
                                                                         {"moe_experts", "triton-fused-moe"},
                                                                         {"sample", "torch"}};
+  static const std::map<std::string_view, std::string_view> latent = {
+      {"bmm", "cublas"}, {"mla_kv_write", "vllm-c"}, {"mla_attention", "fa3-mla"}};
   if (kind == "attention") {
     return attention;
   }
+  if (const auto found = latent.find(kind); found != latent.end() && attention == "fa3")
+    return std::string(found->second);
   const auto found = families.find(kind);
   return std::string(found == families.end() ? std::string_view() : found->second);
 }
@@ -78,6 +83,9 @@ class VllmClaims final : public KernelClaims {
   std::string refusal(const HeadShape& /*shape*/, at::ScalarType type) const override {
     return head_norm_refusal(type);
   }
+  std::string refusal(const LatentShape& shape, at::ScalarType type) const override {
+    return attention_ == "fa3" ? flash_latent_refusal(shape, type) : KernelClaims::refusal(shape, type);
+  }
 
  private:
   std::string name_, attention_;
@@ -91,6 +99,7 @@ class VllmKernels final : public Kernels {
         name_(fmt::format("vllm-{}", attention)),
         attention_name_(attention),
         attention_(make_vllm_attention(attention, folder)),
+        latent_(attention == "fa3" ? make_flash_latent() : nullptr),
         compiled_(folder),
         unit_scale_(at::ones(at::IntArrayRef(), at::TensorOptions(at::kCUDA).dtype(at::kFloat))) {}
 
@@ -105,6 +114,10 @@ class VllmKernels final : public Kernels {
   std::string refusal(const HeadShape& shape, at::ScalarType type) const override {
     std::string lacks = head_norm_refusal(type);
     return lacks.empty() ? compiled_.refusal(shape) : lacks;
+  }
+
+  std::string refusal(const LatentShape& shape, at::ScalarType type) const override {
+    return latent_ == nullptr ? Kernels::refusal(shape, type) : flash_latent_refusal(shape, type);
   }
 
   bool can_be_captured() const override { return attention_->can_be_captured(); }
@@ -197,6 +210,8 @@ class VllmKernels final : public Kernels {
     return TritonExperts::call(x, gate_up, down, weights, ids, folder_ + "/experts");
   }
 
+  LatentKernels* latent() override { return latent_.get(); }
+
   /// vLLM turns logits into float32 before it chooses.
   at::Tensor sample(const at::Tensor& logits) override { return at::argmax(logits.to(at::kFloat), -1); }
 
@@ -204,6 +219,7 @@ class VllmKernels final : public Kernels {
   VllmLibraries libraries_;
   std::string folder_, name_, attention_name_;
   std::unique_ptr<VllmAttention> attention_;
+  std::unique_ptr<LatentKernels> latent_;
   CompiledShapes compiled_;
   Operators operators_;
   at::Tensor unit_scale_;

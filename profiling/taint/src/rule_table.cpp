@@ -130,6 +130,8 @@ const std::vector<RuleRow>& rows() {
       {"dooly::latent_attention", "like an argument", rules::like_argument, "q_latent", kPreserving},
       {"dooly::expanded_attention dooly::flash_expanded_attention", "attention", rules::expanded_attention},
       {"dooly::gather_latent", "rows of a width", rules::rows_of_width, "prompt_of cache"},
+      {"_C_cache_ops::gather_and_maybe_dequant_cache", "rows of a width", rules::rows_of_width,
+       "token_to_seq src_cache"},
       {"dooly::add_rms_norm dooly::rope dooly::write_kv dooly::all_reduce dooly::write_latent dooly::ignore_empty "
        "dooly::merge_attention",
        "written arguments keep theirs",
@@ -144,7 +146,7 @@ const std::vector<RuleRow>& rows() {
       {"_C::silu_and_mul _C::gelu_and_mul _C::gelu_tanh_and_mul", "half", rules::half_last, "input"},
       {"_C::fused_add_rms_norm _C::rotary_embedding _C_cache_ops::reshape_and_cache_flash "
        "_C_cache_ops::reshape_and_cache _C_cache_ops::concat_and_cache_mla "
-       "_C_cache_ops::gather_and_maybe_dequant_cache _C::merge_attn_states _moe_C::moe_align_block_size "
+       "_C::merge_attn_states _moe_C::moe_align_block_size "
        "_moe_C::moe_sum",
        "written arguments keep theirs",
        rules::keep_written,

@@ -31,8 +31,8 @@ struct LatentContext {
 /// latent, then prompts.
 struct LatentBatch {
   c10::SymInt tokens = 0, decode_tokens = 0, prompt_tokens = 0;
-  AttentionMetadata decodes;  ///< of the first `decode_tokens` tokens; slots are not split
-  AttentionMetadata prompts;  ///< of the others, counted from 0
+  AttentionMetadata decodes;  ///< of the first `decode_tokens` tokens
+  AttentionMetadata prompts;  ///< of the others, counted from 0; without slots
   PromptKeys own;             ///< of the prompts' new tokens
   std::vector<LatentContext> contexts;
   c10::SymInt context_queries = 0;  ///< tokens of prompts that have a context; they come first
