@@ -128,6 +128,30 @@ TEST(ProfiledOracle, MixedStepsAddPrefillAttention) {
   EXPECT_NEAR(from.measured + from.interpolated + from.extrapolated + from.roofline, cost.device.total(), 1e-12);
 }
 
+/// Latent attention: what short chunks absorb and long ones expand, their contexts too.
+TEST(ProfiledOracle, TheFamilyOfLatentAttentionSaysWhichChunksAreExpanded) {
+  const OperatorKey absorb = bmm_key(kTypes, 4, 128, 512), expand = linear_key(kTypes, 512, 1024);
+  test::HandMadeSource source;
+  source.add(absorb, {sample({1}, 1e-6), sample({100}, 1e-4), sample({1000}, 1e-3)});
+  source.add(expand, {sample({1}, 2e-6), sample({100}, 2e-4), sample({1000}, 2e-3)});
+  const auto seconds = [&](const char* family, std::uint32_t query) {
+    const MlaWork work{.heads = 4, .kv_lora_rank = 512, .qk_nope_dim = 128, .qk_rope_dim = 64, .v_dim = 128};
+    StepPlan plan;
+    plan.entries = {
+        entry("absorbed_k_proj", absorb, Binding::kDecodeTokens), entry("kv_b_proj", expand, Binding::kPrefillTokens),
+        entry("mla_attention", mla_attention_key("bfloat16", "bfloat16", work, family), Binding::kAttention)};
+    const std::array<PrefillChunk, 1> chunks{{{query, 100}}};
+    BatchShape shape = decodes(5, 50);
+    shape.prefills = chunks;
+    shape.prefill_tokens = query;
+    return oracle_of(plan, source).cost(shape, {}).device.token_ops;
+  };
+  EXPECT_NEAR(seconds("fa3-mla", 300), 305e-6, 3e-6);
+  EXPECT_NEAR(seconds("fa3-mla", 512), 517e-6, 5e-6);
+  EXPECT_NEAR(seconds("fa3-mla", 513), 5e-6 + 2 * 640e-6, 2e-6);  // whole tiles of 128 rows
+  EXPECT_NEAR(seconds("flashmla", 300), 5e-6 + 2 * 512e-6, 2e-6);
+}
+
 TEST(ProfiledOracle, FirstSourceThatAnswersWinsAndRooflineIsLast) {
   test::HandMadeSource first, second = small_source();
   first.add(linear_key(kTypes, 64, 96), {sample({1}, 1.0), sample({512}, 1.0)});

@@ -17,14 +17,15 @@ enum class Binding : std::uint8_t {
   kAttention,     ///< the batch's composition
   kExperts,       ///< tokens and routing
   kCollective,    ///< bytes = bytes_per_token x tokens (or x rows)
-  kPrefillTokens, ///< tokens that prefill chunks attend to: latent attention expands those of the cache too
-  kDecodeTokens   ///< tokens of decodes: latent attention absorbs its projections for these alone
+  kPrefillTokens, ///< tokens that long prefill chunks attend to: latent attention expands those of the cache too
+  kDecodeTokens  ///< tokens of decodes and of chunks up to longest_absorbed(): latent attention absorbs its projections
+                 ///< for these alone
 };
 std::string_view binding_name(Binding binding);  ///< "tokens", "logits_rows", ...
 
 /// One operator of a step, `count` times.
 struct PlanEntry {
-  std::string name;        ///< for people: "qkv_proj", "attention (window 4096)", ...
+  std::string name;  ///< for people: "qkv_proj", "attention (window 4096)", ...
   OperatorKey key;
   Signature signature;
   Binding binding = Binding::kTokens;
@@ -33,10 +34,10 @@ struct PlanEntry {
   /// attends to, in one layer. kExperts: of the share that this GPU computes of each token.
   double flops_per_token = 0;
   double decode_flops_per_pair = 0;  ///< kAttention: the same for decodes
-  double weight_bytes = 0;           ///< read once a run; kExperts: of all local experts
+  double weight_bytes = 0;  ///< read once a run; kExperts: of all local experts
   /// Activations read and written for each row; kCollective: the message; kAttention: KV cache of one token.
   double bytes_per_token = 0;
-  bool per_row = false;              ///< kCollective: the message follows logits rows
+  bool per_row = false;  ///< kCollective: the message follows logits rows
   std::uint32_t rows_per_token = 1;  ///< rows of this operator are so many times the batch's tokens (experts shared by
                                      ///< data-parallel ranks)
 };

@@ -137,12 +137,16 @@ CompiledPlan::Row CompiledPlan::sum_rows(const BatchShape& shape) const {
       add(row_of(by_rows_, shape.logits_rows));
     }
   }
-  if (!by_decodes_.empty()) add(row_in(decode_table_, by_decodes_, shape.decodes, shape.decodes));
-  if (!by_prefill_tokens_.empty() && !shape.prefills.empty()) {
-    double attended = 0;
-    for (const PrefillChunk& chunk : shape.prefills) attended += double(chunk.query) + chunk.context;
-    add(row_of(by_prefill_tokens_, attended));
+  if (by_decodes_.empty() && by_prefill_tokens_.empty()) return sum;
+  std::uint32_t absorbed = shape.decodes;
+  double expanded = 0;
+  for (const PrefillChunk& chunk : shape.prefills) {
+    const bool is_short = chunk.query <= longest_absorbed_;
+    absorbed += is_short ? chunk.query : 0;
+    expanded += is_short ? 0 : double(chunk.query) + chunk.context;
   }
+  add(row_in(decode_table_, by_decodes_, absorbed, absorbed));
+  if (expanded > 0) add(row_of(by_prefill_tokens_, expanded));
   return sum;
 }
 

@@ -91,6 +91,8 @@ void PlanCompiler::compile(const StepPlan& plan) {
   tensor_parallel_ = plan.tensor_parallel;
   std::vector<PlanEntry> entries = plan.entries;
   use_modules(plan, entries);
+  for (const PlanEntry& entry : entries)
+    if (entry.key.kind == "mla_attention") out_.longest_absorbed_ = longest_absorbed(entry.key.family);
   for (const PlanEntry& entry : entries) entry.binding == Binding::kAttention ? add_attention(entry) : add_rows(entry);
   if (settings_.use_roofline) return;
   std::set<std::string> missing;

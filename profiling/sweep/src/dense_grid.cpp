@@ -66,8 +66,7 @@ std::vector<oracle::SamplePoint> attention_grid(const SweepLimits& limits) {
 
 std::vector<oracle::SamplePoint> dense_grid(const Operation& operation, const SweepLimits& limits) {
   if (operation.binding == oracle::Binding::kAttention) return attention_grid(limits);
-  const bool by_sequences =
-      operation.binding == oracle::Binding::kLogitsRows || operation.binding == oracle::Binding::kDecodeTokens;
+  const bool by_sequences = operation.binding == oracle::Binding::kLogitsRows;
   std::vector<oracle::SamplePoint> points;
   for (const std::uint64_t rows : token_counts(by_sequences ? limits.max_sequences : limits.max_batched_tokens))
     points.push_back({rows});

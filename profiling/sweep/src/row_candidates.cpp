@@ -37,13 +37,15 @@ RowCandidates::RowCandidates(const Operation& operation, const SweepLimits& limi
   Rows captured;
   switch (operation.binding) {
     case oracle::Binding::kLogitsRows:
-    case oracle::Binding::kDecodeTokens:
       largest_ = limits.max_sequences;
       add_level(halves_of_octaves(largest_));
       add_level(stepped(8, 8, largest_));
       break;
+    case oracle::Binding::kDecodeTokens:
     case oracle::Binding::kPrefillTokens:
-      largest_ = std::max(limits.max_context, limits.max_batched_tokens);
+      largest_ = operation.binding == oracle::Binding::kDecodeTokens
+                     ? limits.max_batched_tokens
+                     : std::max(limits.max_context, limits.max_batched_tokens);
       add_level(halves_of_octaves(largest_));
       add_level(stepped(kTile, kTile, largest_));
       break;

@@ -135,6 +135,7 @@ class CompiledPlan {
   std::vector<AttentionOperatorModel> attention_;
   std::vector<Row> token_table_, logits_table_, decode_table_;  // by tokens, sequences that sample, decodes
   std::vector<OperatorAnswer> answers_;
+  std::uint32_t longest_absorbed_ = 0;  ///< longest_absorbed() of the plan's latent attention
   LayerCounts layers_;
   std::string backend_;
   mutable std::vector<DecodeShares> shares_;  // a memo by decodes, of two intervals each: the same for the same batch
