@@ -23,7 +23,6 @@ class RecordingLatent final : public LatentKernels {
  public:
   RecordingLatent(LatentKernels& inner, std::vector<std::string>& calls) : inner_(inner), calls_(calls) {}
   std::int64_t longest_absorbed() const override { return inner_.longest_absorbed(); }
-  std::string refusal(const LatentShape&, at::ScalarType) const override { return {}; }
   void write(const at::Tensor& latent, const at::Tensor& k_rope, at::Tensor& cache, const at::Tensor& slots) override {
     calls_.push_back(words_of("mla_kv_write", {latent.size(1), k_rope.size(1)}));
     inner_.write(latent, k_rope, cache, slots);
@@ -65,6 +64,7 @@ class RecordingKernels final : public Kernels {
   std::string refusal(const AttentionShape& shape, at::ScalarType) const override {
     return shape.window > 0 && !has_windows ? fmt::format("no window of {}", shape.window) : "";
   }
+  std::string refusal(const LatentShape&, at::ScalarType) const override { return {}; }
   std::string_view name() const override { return "recording"; }
   std::string family(std::string_view kind) const override { return inner_->family(kind); }
   at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const std::optional<at::Tensor>& bias) override {

@@ -209,8 +209,8 @@ std::string flash_latent_refusal(const LatentShape& shape, at::ScalarType type) 
                        shape.rope);
   constexpr std::array<std::array<std::int64_t, 2>, 3> kHeads{{{128, 128}, {192, 256}, {64, 128}}};
   if (std::find(kHeads.begin(), kHeads.end(), std::array{shape.nope, shape.value}) == kHeads.end())
-    return fmt::format("the engine has no FlashAttention for heads of {} + {} and values of {}", shape.nope,
-                       shape.rope, shape.value);
+    return fmt::format("the engine has no FlashAttention for heads of {} + {} and values of {}", shape.nope, shape.rope,
+                       shape.value);
   return {};
 }
 

@@ -46,8 +46,8 @@ class KernelClaims {
   virtual std::string_view name() const = 0;  ///< "torch", "vllm-fa3", ...
   virtual std::string family(std::string_view kind) const = 0;  ///< implementation family of an operator kind
                                                                 ///< (docs/operator-keys.md)
-  /// Why these kernels cannot run attention of this shape and type, latent or not, experts of this shape, or head_norms(): it was not
-  /// compiled ahead of time, say. Empty: they can.
+  /// Why these kernels cannot run attention of this shape and type, latent or not, experts of this shape, or
+  /// head_norms(): it was not compiled ahead of time, say. Empty: they can.
   virtual std::string refusal(const AttentionShape& /*shape*/, at::ScalarType /*type*/) const { return {}; }
   virtual std::string refusal(const ExpertShape& /*shape*/) const { return {}; }
   virtual std::string refusal(const HeadShape& /*shape*/, at::ScalarType /*type*/) const { return {}; }
