@@ -48,7 +48,7 @@ TEST(TraceOnAGpu, LatentAttentionOfTheEngineCoversThePass) {
   if (folder == nullptr) GTEST_SKIP() << "DOOLY_VLLM_KERNELS names no folder with the vLLM wheel's libraries";
   const auto path = std::filesystem::path(::testing::TempDir()) / "dooly_latent_config.json";
   std::ofstream(path) << R"({"model_type": "deepseek_v2", "hidden_size": 2048, "intermediate_size": 10944,
-    "num_hidden_layers": 4, "num_attention_heads": 16, "num_key_value_heads": 16, "vocab_size": 102400,
+    "num_hidden_layers": 16, "num_attention_heads": 16, "num_key_value_heads": 16, "vocab_size": 102400,
     "kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128,
     "max_position_embeddings": 4096, "torch_dtype": "bfloat16", "hidden_act": "silu", "rms_norm_eps": 1e-6})";
   expect_covered({.config = path, .backend = "fa3", .device = "cuda", .kernels = folder});
