@@ -91,6 +91,13 @@ RankLink link_between_ranks(const scenario::Cluster& cluster, const scenario::No
   return link;
 }
 
+RankSpread spread_of(const PoolDeployment& pool) {
+  RankSpread spread;
+  for (const scenario::ReplicaPlace& place : pool.places)
+    if (place.nodes >= spread.nodes) spread = {place.nodes, place.gpus};
+  return spread;
+}
+
 /// Whether the store has an environment of that GPU which the scenario does not leave out. Throws OracleError if it
 /// leaves out all of them.
 bool holds(const scenario::ProfiledOracleSpec& profiled, const std::string& gpu) {
@@ -122,7 +129,7 @@ std::unique_ptr<oracle::LatencyOracle> make_profiled_oracle(const scenario::Scen
     const auto* profiled = std::get_if<scenario::ProfiledOracleSpec>(&each);
     if (profiled == nullptr) continue;
     if (sources.empty()) settings.routing = routing_of(*profiled);
-    opened.push_back(open_profiles(profiled->files, pool.gpu->name, profiled->environment));
+    opened.push_back(open_profiles(profiled->files, pool.gpu->name, profiled->environment, spread_of(pool)));
     sources.push_back(opened.back().get());
   }
   return std::make_unique<oracle::ProfiledOracle>(plan_of(spec, pool, formats, sources), sources, *pool.gpu, settings,

@@ -4,6 +4,8 @@
 #include "oracle/oracle_error.hpp"
 #include "oracle_store/sources.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <optional>
@@ -13,7 +15,7 @@ namespace dooly::sim {
 namespace {
 
 bool passes(const std::string& id, const oracle::Environment& environment, std::string_view wanted) {
-  return wanted.empty() || id.starts_with(wanted) || canonical_json(environment).find(wanted) != std::string::npos;
+  return wanted.empty() || id.starts_with(wanted) || store::title(environment).find(wanted) != std::string::npos;
 }
 
 /// `gpu` is a name of the GPU table; processors keep their own names in environments.
@@ -21,15 +23,26 @@ bool is_of(const oracle::Environment& environment, std::string_view gpu) {
   return environment.gpu == gpu || (gpu == "CPU" && environment.gpu.starts_with("CPU "));
 }
 
+/// How far the links of an environment are from a deployment's; those of operators without links are everybody's.
+/// Importers write `nvlink`, `pairwise-nvlink` and, of several nodes, `2x4 nvlink + network`.
+int distance(std::string_view topology, const RankSpread& spread) {
+  const bool spans_nodes = topology.ends_with(" + network");
+  if (topology.empty()) return 0;
+  if (spread.nodes == 1) return spans_nodes ? 2 : topology.starts_with("pairwise-") ? 1 : 0;
+  if (!spans_nodes) return 2;
+  return topology.starts_with(fmt::format("{}x{} ", spread.nodes, spread.gpus)) ? 0 : 1;
+}
+
 }  // namespace
 
 std::unique_ptr<oracle::SampleSource> open_profiles(const std::vector<std::filesystem::path>& paths,
-                                                    std::string_view gpu, std::string_view environment) {
+                                                    std::string_view gpu, std::string_view environment,
+                                                    const RankSpread& spread) {
   return store::open_sample_source(paths,
-                                   [gpu = std::string(gpu), wanted = std::string(environment)](
+                                   [gpu = std::string(gpu), wanted = std::string(environment), spread](
                                        const std::string& id, const oracle::Environment& each) -> std::optional<int> {
                                      if (!is_of(each, gpu) || !passes(id, each, wanted)) return std::nullopt;
-                                     return each.source == "measured" ? 0 : 1;
+                                     return 2 * distance(each.topology, spread) + (each.source == "measured" ? 0 : 1);
                                    });
 }
 

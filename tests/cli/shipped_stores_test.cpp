@@ -62,6 +62,14 @@ TEST_P(ShippedStores, FilesOfOneNameUniteWithoutConflicts) {
   }
 }
 
+std::set<oracle::Signature> signatures_of(const fs::path& file) {
+  std::set<oracle::Signature> found;
+  const auto records = store::open_records(file);
+  for (store::Record record; records->next(record);)
+    if (const auto* sample = std::get_if<store::SampleRecord>(&record)) found.insert(sample->signature);
+  return found;
+}
+
 TEST_P(ShippedStores, EveryOperatorIsAnsweredByOneEnvironment) {
   const std::vector<fs::path> files = portable_files(GetParam());
   for (const std::string& name : names(files)) {
@@ -75,6 +83,8 @@ TEST_P(ShippedStores, EveryOperatorIsAnsweredByOneEnvironment) {
         EXPECT_EQ(source->samples(set.signature), set.samples) << canonical_json(set.key);
         ++operators;
       }
+      for (const fs::path& file : own)
+        for (const oracle::Signature& signature : signatures_of(file)) source->samples(signature);
     }) << name;
     EXPECT_GT(operators, 10u) << name;
   }

@@ -56,7 +56,11 @@ TEST_F(Sources, AnotherEnvironmentStandsInOnlyWhenAsked) {
   for (const char* gpu : {"A", "B"})
     EXPECT_NE(refusal.find(oracle::environment_id(test_environment(gpu)).substr(0, 12)), std::string::npos) << refusal;
   EXPECT_NE(refusal.find("--environment, or of a scenario's oracle the key environment"), std::string::npos) << refusal;
+  EXPECT_NE(refusal.find("the store may be listed twice"), std::string::npos) << refusal;
   EXPECT_EQ(open_sample_source(all)->samples(two_).at(0).median_s, 3e-5) << "only one has it";
+  const std::vector<oracle::SampleSet> sets = open_sample_source(all)->sets();
+  ASSERT_EQ(sets.size(), 1u) << "what nobody asks for makes no ambiguity";
+  EXPECT_EQ(sets.front().signature, two_);
   const auto ranked = open_sample_source(all, [](const std::string&, const oracle::Environment& environment) {
     return std::optional(environment.gpu == "B" ? 0 : 1);
   });

@@ -131,17 +131,9 @@ class MergedSource final : public oracle::SampleSource {
   }
 
   std::vector<Sample> samples(const Signature& signature) const override {
-    std::vector<Sample> found;
-    std::vector<const Environments::value_type*> answered;
-    for (const auto& environment : environments_) {
-      if (!answered.empty() && environment.first.first != answered.front()->first.first) break;
-      std::vector<Sample> here = samples_in(environment.first.second, environment.second, signature);
-      if (here.empty()) continue;
-      answered.push_back(&environment);
-      found = std::move(here);
-    }
-    if (answered.size() > 1) refuse_all(signature, answered);
-    return found;
+    Answer answer = answer_of(signature);
+    if (answer.from.size() > 1) refuse_all(signature, answer.from);
+    return std::move(answer.samples);
   }
 
   std::vector<SampleSet> sets() const override {
@@ -150,7 +142,9 @@ class MergedSource final : public oracle::SampleSource {
       for (const Part* part : chosen.parts)
         for (const Signature& signature : part->signatures(id.second)) signatures.insert(signature);
     std::vector<SampleSet> sets;
-    for (const Signature& signature : signatures) sets.push_back({key_of(signature), signature, samples(signature)});
+    for (const Signature& signature : signatures)
+      if (Answer answer = answer_of(signature); answer.from.size() == 1)
+        sets.push_back({key_of(signature), signature, std::move(answer.samples)});
     return sets;
   }
 
@@ -171,6 +165,23 @@ class MergedSource final : public oracle::SampleSource {
   };
   using Environments = std::map<std::pair<int, std::string>, Chosen>;  ///< by rank and id
 
+  struct Answer {
+    std::vector<Sample> samples;
+    std::vector<const Environments::value_type*> from;  ///< several: none of them may stand for the others
+  };
+
+  Answer answer_of(const Signature& signature) const {
+    Answer answer;
+    for (const auto& environment : environments_) {
+      if (!answer.from.empty() && environment.first.first != answer.from.front()->first.first) break;
+      std::vector<Sample> here = samples_in(environment.first.second, environment.second, signature);
+      if (here.empty()) continue;
+      answer.from.push_back(&environment);
+      answer.samples = std::move(here);
+    }
+    return answer;
+  }
+
   static std::vector<Sample> samples_in(const std::string& id, const Chosen& chosen, const Signature& signature) {
     std::vector<Sample> found;
     for (const Part* part : chosen.parts) {
@@ -188,10 +199,11 @@ class MergedSource final : public oracle::SampleSource {
     std::string all;
     for (const auto* each : answered)
       all += fmt::format("{}{} ({})", all.empty() ? "" : ", ", each->first.second.substr(0, 12), each->second.title);
-    throw StoreError(
-        fmt::format("{} was measured in {} environments: {}; say which one to use, by its id: --environment, or of a "
-                    "scenario's oracle the key environment",
-                    title(key_of(signature)), answered.size(), all));
+    throw StoreError(fmt::format(
+        "{} was measured in {} environments: {}; say which one to use, by its id: --environment, or of a "
+        "scenario's oracle the key environment; there the store may be listed twice, each time with another "
+        "environment, and what the first lacks the second answers",
+        title(key_of(signature)), answered.size(), all));
   }
 
   OperatorKey key_of(const Signature& signature) const {

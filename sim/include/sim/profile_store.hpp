@@ -3,6 +3,7 @@
 #include "oracle/sample_set.hpp"
 #include "oracle/step_plan.hpp"
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -12,12 +13,20 @@
 
 namespace dooly::sim {
 
+/// Where the ranks of a replica lie.
+struct RankSpread {
+  std::uint64_t nodes = 1;
+  std::uint64_t gpus = 1;  ///< on each node
+};
+
 /// The samples of `paths` (store directories, portable files, merged) that may answer for a GPU: those of environments
-/// of that name (of `CPU`: any processor's), measured ones before imported ones. `environment`, if not empty, must
-/// stand in the environment's id or canonical form. Throws store::StoreError, also when used where two environments
-/// would answer for one signature.
+/// of that name (of `CPU`: any processor's), those whose links are nearest to the deployment's first, among them
+/// measured ones before imported ones. `environment`, if not empty, must begin the environment's id or stand in its
+/// description (store::title). Throws store::StoreError, also when asked for a signature that two equally near
+/// environments hold.
 std::unique_ptr<oracle::SampleSource> open_profiles(const std::vector<std::filesystem::path>& paths,
-                                                    std::string_view gpu, std::string_view environment = {});
+                                                    std::string_view gpu, std::string_view environment = {},
+                                                    const RankSpread& spread = {});
 
 /// GPUs of all environments that pass `environment`, sorted.
 std::vector<std::string> profiled_gpus(const std::vector<std::filesystem::path>& paths,

@@ -17,9 +17,9 @@ namespace dooly::store {
 using EnvironmentChoice = std::function<std::optional<int>(const std::string& id, const oracle::Environment&)>;
 
 /// All of what is given, as one: store directories (read when asked) and portable files (read at once). Without
-/// `choice` every environment has rank 0. Using it throws StoreError when two environments of one rank hold the same
-/// signature (one may not stand for the other by accident), or when two sources hold different samples of one point.
-/// Not thread-safe.
+/// `choice` every environment has rank 0. Asking it for a signature throws StoreError when two environments of one rank
+/// hold it (one may not stand for the other by accident); sets() leaves such signatures out. Both throw it when two
+/// sources hold different samples of one point. Not thread-safe.
 std::unique_ptr<oracle::SampleSource> open_sample_source(const std::vector<std::filesystem::path>& paths,
                                                          const EnvironmentChoice& choice = {});
 
