@@ -11,6 +11,8 @@
 #include "oracle_store/links.hpp"
 #include "oracle_store/record_set.hpp"
 
+#include "scenarios/find_store.hpp"
+
 #include <algorithm>
 #include <fstream>
 #include <memory>
@@ -53,6 +55,14 @@ struct ImportArguments {
 void refuse_device(const std::string& target) {
   std::error_code ignored;
   if (std::filesystem::is_other(target, ignored)) throw UsageError(target + ": must be a directory or a portable file");
+}
+
+/// A new directory of a name that already means stores, as shipped ones: the next command could not tell them apart.
+void refuse_name_of_others(const std::string& target) {
+  std::error_code ignored;
+  if (is_portable(target) || std::filesystem::exists(target, ignored) || scenario::stores_called(target).empty())
+    return;
+  throw UsageError(target + ": names stores that are only read; './" + target + "' is a new directory");
 }
 
 /// A store, or what should be one: by its bytes or its name. What is not there may be the name of one.
@@ -127,6 +137,7 @@ std::vector<RecordOpener> own_files(const ImportArguments& arguments) {
 
 ExitCode import_into_store(const ImportArguments& arguments, Terminal& terminal) {
   refuse_device(arguments.store);
+  refuse_name_of_others(arguments.store);
   const std::vector<std::string> formats = formats_of(arguments, terminal);
   const bool is_own = formats.front() == kOwnFormat;
   if (arguments.library && !is_own) throw UsageError("--library: is for dooly files; --engine names that of others");
@@ -145,6 +156,7 @@ ExitCode import_into_store(const ImportArguments& arguments, Terminal& terminal)
 ExitCode merge(const std::string& out, const std::vector<std::string>& inputs, OnConflict on_conflict, bool force,
                Terminal& terminal) {
   refuse_device(out);
+  refuse_name_of_others(out);
   std::error_code ignored;
   const bool is_there = is_taken(out);
   for (const std::string& input : inputs)
@@ -190,8 +202,8 @@ Command store_import_command() {
       {"--cuda", "VERSION", "foreign profiles: CUDA version", &a.cuda},
       {"--tp", "N", "foreign profiles: tensor parallel degree", &a.tp},
       {"--block-size", "N", "foreign profiles: of the KV cache", &a.block_size}};
-  command.examples = {"dooly store import h200 h200.jsonl.zst",
-                      "dooly store import h200 profiles/aiconfigurator/h200_sxm --format aiconfigurator"};
+  command.examples = {"dooly store import my-h200 h200.jsonl.zst",
+                      "dooly store import my-h200 profiles/aiconfigurator/h200_sxm --format aiconfigurator"};
   command.action = [arguments](Terminal& terminal) { return import_into_store(*arguments, terminal); };
   return command;
 }

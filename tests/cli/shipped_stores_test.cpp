@@ -90,6 +90,15 @@ TEST_P(ShippedStores, EveryOperatorIsAnsweredByOneEnvironment) {
   }
 }
 
+TEST(ShippedStore, ItsNameIsNoNewDirectory) {
+  for (const char* verb : {"import", "merge"}) {
+    const ProcessResult result = dooly({"store", verb, "h200", "h200-nccl"});
+    EXPECT_EQ(result.code, 2);
+    EXPECT_EQ(result.err, "h200: names stores that are only read; './h200' is a new directory\n");
+  }
+  EXPECT_FALSE(fs::exists("h200"));
+}
+
 INSTANTIATE_TEST_SUITE_P(Each, ShippedStores, testing::Values("stores", "validate/held-out"),
                          [](const auto& test) { return test.index == 0 ? "stores" : "held_out"; });
 
