@@ -164,7 +164,9 @@ ExitCode show_collectives(const std::string& path, Terminal& terminal) {
 ExitCode show_journal(const std::string& path, Terminal& terminal) {
   if (!std::filesystem::is_directory(path)) throw UsageError(path + ": only a store directory has a journal");
   const auto opened = store::SignatureStore::open(path, store::SignatureStore::Mode::kRead);
-  for (const std::string& line : opened.journal()) terminal.print(line + "\n");
+  const std::vector<std::string> lines = opened.journal();
+  for (const std::string& line : lines) terminal.print(line + "\n");
+  if (lines.empty()) terminal.note(path + ": the journal has no entries (sweeps write them)");
   return ExitCode::kDone;
 }
 

@@ -4,8 +4,10 @@
 #include "oracle_store/portable_file.hpp"
 #include "test_support/test_data.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -255,6 +257,23 @@ TEST(Profile, AServeLeavesAnEarlierRunOfThatName) {
   EXPECT_EQ(err_of({"--name", "old"}), there + "(decisions/old.decisions.jsonl.gz)" + remedy);
   for (const std::vector<std::string>& more : {std::vector<std::string>{"--force"}, {"--name", "new"}})
     EXPECT_NE(err_of(more).find("model: cannot be served"), std::string::npos);
+}
+
+TEST(Profile, TwoServesOfOneNameDoNotWriteTogether) {
+  const Scratch scratch;
+  const std::string trace = scratch.file("trace.csv",
+                                         "# dooly-trace 1\nid,arrival_s,prompt_tokens,output_tokens\n"
+                                         "0,0,9,3\n");
+  const std::string out = scratch.name("out");
+  std::filesystem::create_directories(out);
+  const int lock = ::open((out + "/.run.dooly-lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  ASSERT_EQ(::flock(lock, LOCK_EX), 0);
+  const std::vector<std::string> call{"serve", "model", "--workload", trace,    "--num-gpu-blocks-override",
+                                      "9",     "--out", out,          "--force"};
+  EXPECT_EQ(dooly(call).err, out + ": another run of that name is writing there\n");
+  ::close(lock);
+  EXPECT_NE(dooly(call).err.find("model: cannot be served"), std::string::npos);
+  EXPECT_TRUE(std::filesystem::is_empty(out)) << "the lock goes with its run";
 }
 
 TEST(Profile, WithoutAGpuADryRunPlansAndTheRestSaysSo) {

@@ -192,6 +192,15 @@ TEST(RunFiles, GiveBackTheRun) {
   const json engine = json::parse(test::text_of(scratch / "logs/engine.json"));
   EXPECT_EQ(engine.at("resolved").at("num_gpu_blocks"), 28);
   EXPECT_EQ(engine.at("resolved").at("scheduler_config").at("async_scheduling"), "True");
+  EXPECT_TRUE(engine_differences(run, scratch / "logs").empty());
+  EXPECT_TRUE(engine_differences(run, scratch / "none").empty());
+  ServedRun other = run;
+  other.engine.num_blocks = 29;
+  other.engine.async_scheduling = false;
+  const std::vector<std::string> keys = engine_differences(other, scratch / "logs");
+  EXPECT_EQ(std::set(keys.begin(), keys.end()),
+            (std::set<std::string>{"resolved.batch_queue_size", "resolved.num_gpu_blocks",
+                                   "resolved.scheduler_config.async_scheduling"}));
 }
 
 TEST(Serve, AClosedLoopKeepsItsWorkersBusy) {

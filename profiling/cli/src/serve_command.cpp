@@ -5,12 +5,20 @@
 #include "new_file.hpp"
 #include "quantities.hpp"
 #include "serve_job.hpp"
+#include "stop_signals.hpp"
 
+#include "files/whole_file.hpp"
 #include "workload/workload.hpp"
 #include "workload/workload_error.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <csignal>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -135,14 +143,53 @@ std::string engine_text(const ServeJob& job) {
   return text.str();
 }
 
+/// While it lives, no other process serves under this name; a stop signal then ends the process with the status of one.
+class ClaimedName {
+ public:
+  explicit ClaimedName(std::filesystem::path lock) : lock_(std::move(lock)) {
+    do {
+      if (file_ >= 0) ::close(file_);
+      file_ = ::open(lock_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+      if (file_ < 0) throw UsageError(lock_.string() + ": cannot be written: " + std::strerror(errno));
+      if (::flock(file_, LOCK_EX | LOCK_NB) == 0) continue;
+      ::close(file_);
+      throw UsageError(lock_.parent_path().string() + ": another run of that name is writing there");
+    } while (!files::is_still_there(file_, lock_));
+    removed_ = lock_.c_str();
+    cli::handle_stop_signals(&ClaimedName::stop);
+  }
+  ~ClaimedName() {
+    cli::handle_stop_signals(SIG_DFL);
+    ::unlink(lock_.c_str());
+    ::close(file_);
+  }
+  ClaimedName(const ClaimedName&) = delete;
+  ClaimedName& operator=(const ClaimedName&) = delete;
+
+ private:
+  static void stop(int signal) {
+    constexpr std::string_view kText = "interrupted: a run that has not ended leaves no logs\n";
+    static_cast<void>(!::write(STDERR_FILENO, kText.data(), kText.size()));
+    ::unlink(removed_);
+    ::_exit(128 + signal);
+  }
+
+  static inline const char* removed_ = nullptr;
+  std::filesystem::path lock_;
+  int file_ = -1;
+};
+
 ExitCode run(const ServeArguments& arguments, const ServeFunction& serve, Terminal& terminal) {
   if (arguments.device == "cuda")
     need_gpu("run this on a machine with one, or take --device cpu with a model that a processor can run");
-  const ServeJob job = job_of(arguments);
+  ServeJob job = job_of(arguments);
   if (!arguments.force) refuse_to_replace(job);
   if (!serve) throw built_without_torch("it cannot serve");
   const cli::DirectoryForFiles out(job.out);
-  terminal.note(fmt::format("serving {} requests on {}", job.workload.size(), job.device));
+  const ClaimedName claimed(job.out / ("." + job.name + ".dooly-lock"));
+  if (!arguments.force) refuse_to_replace(job);  // another run may have ended meanwhile
+  job.replaces_engine = arguments.force;
+  job.begins = [&] { terminal.note(fmt::format("serving {} requests on {}", job.workload.size(), job.device)); };
   const std::string engine_before = engine_text(job);
   const ServeFigures figures = serve(job);
   if (!engine_before.empty() && engine_text(job) != engine_before)
@@ -163,7 +210,8 @@ cli::Command serve_command(const ServeFunction& serve) {
       "batch by the simulator's own policy. Writes what happened: DIR/NAME.requests.jsonl.gz, "
       "NAME.iterations.jsonl.gz,\n"
       "NAME.run.json and engine.json, which dooly validate reads as vllm-h200-groundtruth, and the decision log\n"
-      "DIR/decisions/NAME.decisions.jsonl.gz for golden-replay. Every token is computed, so take a model that the "
+      "DIR/decisions/NAME.decisions.jsonl.gz for golden-replay. A run that is interrupted (exit status 130) leaves "
+      "none. Every token is computed, so take a model that the "
       "device\n"
       "can run.\n";
   command.arguments = {{"CONFIG", "a config.json, or the folder that holds it", &arguments->config}};

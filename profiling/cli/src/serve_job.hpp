@@ -35,6 +35,8 @@ struct ServeJob {
   bool async_scheduling = true, prefix_caching = true;
   std::uint32_t workers = 0;  ///< closed loop of so many; 0: by arrival times
   std::uint64_t seed = 0;
+  bool replaces_engine = false;        ///< else a folder's engine.json that differs is refused
+  std::function<void()> begins = {};   ///< called when the model is about to be built; may be empty
 };
 
 /// What came of it.

@@ -9,9 +9,13 @@
 #include "profiling_kernels/profiling_error.hpp"
 #include "schedulers/component_error.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <limits>
 #include <string>
+#include <vector>
 
 namespace dooly::profiling {
 namespace {
@@ -75,12 +79,26 @@ ServeFigures figures_of(const ServedRun& run) {
   return figures;
 }
 
+void refuse_other_engine(const ServedRun& run, const ServeJob& job) {
+  const std::vector<std::string> keys = engine_differences(run, job.out);
+  if (!keys.empty())
+    throw cli::UsageError(
+        fmt::format("{}: earlier runs of the folder are read by it, and this one differs in {}; take "
+                    "another --out, --force replaces it",
+                    (job.out / "engine.json").string(), fmt::join(keys, ", ")));
+}
+
 }  // namespace
 
 ServeFigures serve_model(const ServeJob& job) {
   try {
     const auto kernels = job.kernels.empty() ? make_torch_kernels() : make_vllm_kernels(job.kernels, job.backend);
-    const ServedRun run = serve(load_model(job.config), workload_of(job), options_of(job), *kernels);
+    ServeOptions options = options_of(job);
+    options.resolved = [&](const ServedRun& run) {
+      if (!job.replaces_engine) refuse_other_engine(run, job);
+      if (job.begins) job.begins();
+    };
+    const ServedRun run = serve(load_model(job.config), workload_of(job), options, *kernels);
     write_run(run, job.out);
     write_decisions(run, job.out / "decisions");
     return figures_of(run);

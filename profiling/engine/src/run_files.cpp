@@ -10,7 +10,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -328,6 +330,23 @@ void write_run(const ServedRun& run, const std::filesystem::path& folder) {
   for (const ServedIteration& iteration : run.iterations)
     iterations.line(iteration_row(run, iteration, differences).dump());
   iterations.close();
+}
+
+std::vector<std::string> engine_differences(const ServedRun& run, const std::filesystem::path& folder) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(folder / "engine.json", ignored)) return {};
+  const json there = json::parse(std::ifstream(folder / "engine.json"), nullptr, false);
+  if (!there.is_object()) return {"engine.json"};
+  const json before = there.flatten(), now = engine_object(run).flatten();
+  std::set<std::string> keys;
+  for (const auto& [left, right] : {std::pair(&before, &now), std::pair(&now, &before)})
+    for (const auto& [pointer, value] : left->items()) {
+      if (right->contains(pointer) && (*right)[pointer] == value) continue;
+      std::string key = pointer.substr(1);
+      std::replace(key.begin(), key.end(), '/', '.');
+      keys.insert(key);
+    }
+  return {keys.begin(), keys.end()};
 }
 
 void write_decisions(const ServedRun& run, const std::filesystem::path& folder) {

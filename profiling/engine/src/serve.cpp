@@ -111,6 +111,7 @@ ServedRun serve(const ModelFile& model, std::span<const ServeRequest> workload, 
   run.engine = engine_of(model, options);
   check_workload(workload, options, run.engine);
   for (const ServeRequest& request : workload) run.requests.emplace_back().request = request;
+  if (options.resolved) options.resolved(run);
   const auto policy = schedulers::find_policy({.name = options.policy, .options = {}}).make();
   const ModelDims dims = dims_of(model.config, 1, run.engine.max_model_len, options.block_size, run.engine.num_blocks);
   const Model built(model.config, model.numbers, settings, dims, kernels);

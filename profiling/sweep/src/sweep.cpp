@@ -370,8 +370,9 @@ SweepReport Sweep::report() {
     }
     report_.operations.push_back(each);
   }
-  archive_.note(fmt::format(R"({{"event":"sweep ended","points":{},"failed":{},"seconds":{:.3f}}})", report_.points,
-                            report_.failed, report_.spent_s));
+  archive_.note(fmt::format(R"({{"event":"{}","points":{},"failed":{},"seconds":{:.3f}}})",
+                            report_.end == SweepReport::End::kInterrupted ? "sweep interrupted" : "sweep ended",
+                            report_.points, report_.failed, report_.spent_s));
   return std::move(report_);
 }
 

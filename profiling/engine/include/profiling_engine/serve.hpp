@@ -25,6 +25,8 @@ struct ServeOptions {
 /// not.
   std::vector<std::uint32_t> capture_sizes;
   std::uint64_t seed = 0;             ///< of weights and token ids
+  /// Called when the engine's settings are known, before the model is built, with a run that has no results; may throw.
+  std::function<void(const ServedRun&)> resolved;
   /// Called after each finished request with how many have; may be empty.
   std::function<void(std::size_t)> progress;
 };

@@ -67,6 +67,10 @@ struct ServedRun {
 /// `dooly validate` calls vllm-h200-groundtruth. Throws ProfilingError naming the file that cannot be written.
 void write_run(const ServedRun& run, const std::filesystem::path& folder);
 
+/// Keys under which FOLDER/engine.json, which all runs of a folder are read by, differs from what write_run would
+/// write; none where there is no such file. All of it (`engine.json`) where it cannot be read.
+std::vector<std::string> engine_differences(const ServedRun& run, const std::filesystem::path& folder);
+
 /// Writes FOLDER/NAME.decisions.jsonl.gz: the log that golden-replay reads, arrivals by scheduling call, so that the
 /// simulator's engine can be asked for the same decisions.
 void write_decisions(const ServedRun& run, const std::filesystem::path& folder);
