@@ -183,7 +183,7 @@ Command store_show_command() {
       "WHAT is environment, operator or plan and the beginning of a name or hash (none: the only one there is), or\n"
       "just the beginning; or journal. collectives: all that were measured or imported, by environment, with the "
       "least\n"
-      "time, the bytes per second of the largest message and the mean error of sizes left out; collectives NAME: what\n"
+      "time, GB/s (the largest message / its time) and the mean error of sizes left out; collectives NAME: what\n"
       "links the GPUs.\n";
   command.arguments = {{"STORE", kStoreHelp, &arguments->store},
                        {"WHAT", "what to show: [KIND] [NAME]", &arguments->words}};

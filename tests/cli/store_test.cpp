@@ -75,6 +75,13 @@ std::vector<std::string> words_of_line(const std::string& text, const std::strin
   return {std::istream_iterator<std::string>(line), {}};
 }
 
+TEST_F(StoreVerb, SaysThatAnImportHasNoJournal) {
+  ASSERT_EQ(dooly({"store", "import", store_, file_}).code, 0);
+  const ProcessResult shown = dooly({"store", "show", store_, "journal"});
+  EXPECT_EQ(shown.code, 0);
+  EXPECT_EQ(shown.err, store_ + ": the journal has no entries (sweeps write them)\n");
+}
+
 TEST_F(StoreVerb, ListsTheCollectives) {
   const std::string file = scratch_.name("comm.jsonl.zst");
   oracle::Environment environment;

@@ -71,6 +71,8 @@ TEST_F(Sweeps, EndWhenInterrupted) {
   settings.is_interrupted = [&] { return device.measured() == 5; };
   EXPECT_EQ(run({linear(4096, 6144)}).end, SweepReport::End::kInterrupted);
   EXPECT_EQ(archive.measured()[0].samples.size(), 5u);
+  EXPECT_TRUE(archive.notes().back().starts_with(R"({"event":"sweep interrupted","points":5,)"))
+      << archive.notes().back();
 }
 
 TEST_F(Sweeps, BeginWithAllGroupsBeforeTheBudgetEnds) {
