@@ -16,6 +16,18 @@ TEST(SweepText, SaysThatADeviceWasDisturbed) {
             std::string::npos);
 }
 
+TEST(SweepText, AnUnfinishedSignatureHasNoLeftOutError) {
+  SweepReport report;
+  report.operations.resize(1);
+  report.operations[0].points = 3;
+  EXPECT_EQ(sweep_text(report, {}, false).find("0.0 %"), std::string::npos);
+  report.operations[0].fold_error = 0.25;
+  EXPECT_NE(sweep_text(report, {}, false).find("25.0 %"), std::string::npos);
+  report.operations[0].fold_error = 0;
+  report.operations[0].is_done = true;
+  EXPECT_NE(sweep_text(report, {}, false).find("0.0 %"), std::string::npos);
+}
+
 Operation linear(std::uint64_t rows, const char* family) {
   oracle::OperatorKey key;
   key.kind = "linear";

@@ -140,10 +140,11 @@ std::string sweep_text(const SweepReport& report, const SweepLimits& limits, boo
   Rows rows{{"signature", "family", "points", "left-out error", "seconds", ""}};
   for (const OperationReport& each : report.operations) {
     const bool was_measured = each.points + each.points_before + each.failed > 0;
+    const bool is_computed = each.is_done || each.fold_error > 0;
+    const bool has_error = was_measured && is_computed && !is_dense;
     rows.push_back({short_title(each.operation.key), each.operation.key.family,
                     std::to_string(each.points + each.points_before) + failed_text(each),
-                    was_measured && !is_dense ? percent(each.fold_error) : "-", fmt::format("{:.1f}", each.spent_s),
-                    end_text(each)});
+                    has_error ? percent(each.fold_error) : "-", fmt::format("{:.1f}", each.spent_s), end_text(each)});
   }
   std::string text = cli::table(rows);
   text += fmt::format(
