@@ -63,5 +63,31 @@ TEST(ExpertTiles, PlacesFollowTheRandomRoutersTime) {
   }
 }
 
+TEST(ExpertTiles, OfAnyNumberOfTokensAreFewPlaces) {
+  for (const double most : {1e6, std::exp2(40), std::exp2(63)})
+    for (const ExpertTiles& experts : {kMixtral, ExpertTiles(128, 8), ExpertTiles(1, 1), ExpertTiles(65536, 1)}) {
+      const std::vector<double> places = experts.random_places(most);
+      EXPECT_LE(places.size(), 1500U) << most;
+      EXPECT_GE(places.back(), most * 0.9) << most;
+    }
+}
+
+TEST(ExpertTiles, OfManyTokensTakeWhatBalancedOnesDo) {
+  int asked = 0;
+  const auto seconds = [&](double tokens) { return ++asked, 1e-6 * tokens; };
+  EXPECT_DOUBLE_EQ(kMixtral.random_seconds(std::exp2(50), seconds), 1e-6 * std::exp2(50));
+  EXPECT_EQ(asked, 1);
+}
+
+TEST(ExpertTiles, ThatCannotExistHaveNoPlacesAndNoFactor) {
+  for (const ExpertTiles& experts : {ExpertTiles(0, 2), ExpertTiles(8, 0), ExpertTiles(8, 9), ExpertTiles(1e9, 8)}) {
+    EXPECT_FALSE(experts.are_possible());
+    EXPECT_TRUE(experts.random_places(4096).empty());
+    EXPECT_EQ(experts.random_over_balanced(3), 1);
+  }
+  EXPECT_TRUE(kMixtral.are_possible());
+  EXPECT_TRUE(ExpertTiles(8, 8).are_possible());
+}
+
 }  // namespace
 }  // namespace dooly::oracle

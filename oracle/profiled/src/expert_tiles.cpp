@@ -22,7 +22,7 @@ double ExpertTiles::balanced(double tokens) const {
 double ExpertTiles::progress(double tokens) const { return balanced(tokens) + kFull * tokens * per_token_ / kRows; }
 
 double ExpertTiles::random_over_balanced(double tokens) const {
-  if (!(experts_ > 0) || !(per_token_ > 0) || tokens < 1) return 1;
+  if (!are_possible() || tokens < 1) return 1;
   return experts_ * (1 - std::pow(1 - per_token_ / experts_, tokens)) / std::min(experts_, tokens * per_token_);
 }
 
@@ -32,7 +32,7 @@ double ExpertTiles::random_seconds(double tokens, const std::function<double(dou
   const double in_use = random_over_balanced(tokens);
   const double fewest = std::max(1.0, std::ceil((rows - kDeviations * deviation) / kRows));
   const double most = std::max(fewest, std::ceil((rows + kDeviations * deviation) / kRows));
-  if (most == fewest) return in_use * balanced_seconds(tokens);
+  if (most == fewest || rows > kMostTiles * kRows) return in_use * balanced_seconds(tokens);
   double seconds = 0, before = 0;
   for (double tiles = fewest; tiles <= most; ++tiles) {
     const double below = tiles == most ? 1 : normal_below((tiles * kRows + 0.5 - rows) / deviation);
@@ -46,10 +46,11 @@ double ExpertTiles::random_seconds(double tokens, const std::function<double(dou
 std::vector<double> ExpertTiles::random_places(double most_tokens) const {
   constexpr double kEach = 32, kOctave = 8;
   std::vector<double> places;
+  if (!are_possible()) return places;
   for (double tokens = 1; tokens <= std::min(kEach, most_tokens); ++tokens) places.push_back(tokens);
   for (double tokens = kEach; tokens <= most_tokens; tokens *= std::exp2(1 / kOctave))
     places.push_back(std::round(tokens));
-  for (double rows = kRows; tokens_at(rows) <= most_tokens; rows += kRows) {
+  for (double rows = kRows; rows <= kMostTiles * kRows && tokens_at(rows) <= most_tokens; rows += kRows) {
     const double deviation = std::sqrt(rows * (1 - per_token_ / experts_));
     for (double away = -3; away <= 3; away += 0.5) places.push_back(std::round(tokens_at(rows + away * deviation)));
   }

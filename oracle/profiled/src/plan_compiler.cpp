@@ -43,6 +43,7 @@ ExpertTiles experts_of(const OperatorKey& key) { return {double(all_experts(key)
 /// Balanced tokens, all of them measured by a sweep in the kernel whose tiles are known.
 bool are_in_expert_tiles(const PlanEntry& entry, const std::vector<Sample>& samples) {
   if (entry.binding != Binding::kExperts || entry.key.family != kExpertTilesFamily) return false;
+  if (!experts_of(entry.key).are_possible()) return false;
   const auto is_balanced = [](const Sample& s) { return s.point[2] == 0; };
   const auto is_swept = [](const Sample& s) { return s.point[1] == 0 && kernels_mark(s) != 0; };
   return std::any_of(samples.begin(), samples.end(), is_balanced) &&

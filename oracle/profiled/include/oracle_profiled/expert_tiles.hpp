@@ -15,9 +15,15 @@ inline constexpr std::string_view kExpertTilesFamily = "triton-fused-moe";
 class ExpertTiles {
  public:
   static constexpr double kRows = 128;
+  /// Tiles of one expert beyond which one more is no step worth telling: there, a random router takes what balanced
+  /// tokens do.
+  static constexpr double kMostTiles = 64;
+  static constexpr double kMostExperts = 65536;
   /// Of all `experts`, each token chooses `per_token`.
   ExpertTiles(double experts, double per_token) : experts_(experts), per_token_(per_token) {}
 
+  /// Whether such a layer can exist: 1 ≤ per_token ≤ experts ≤ kMostExperts. What is asked of others has no meaning.
+  bool are_possible() const { return per_token_ >= 1 && per_token_ <= experts_ && experts_ <= kMostExperts; }
   /// Tiles of all experts if no two have rows that differ by more than one.
   double balanced(double tokens) const;
   /// Grows as the time of balanced tokens does, in tiles.
@@ -25,9 +31,9 @@ class ExpertTiles {
   /// Time under a router that chooses at random, of what balanced tokens take: as likely as an expert has a number of
   /// tiles there, it takes what it takes at the nearest number of tokens with that many each.
   double random_seconds(double tokens, const std::function<double(double)>& balanced_seconds) const;
-  /// Numbers of tokens, ascending, between which a random router's time is nearly linear.
+  /// Numbers of tokens, ascending, between which a random router's time is nearly linear: some 1,500 at most.
   std::vector<double> random_places(double most_tokens) const;
-  /// Experts that a random router hits over those that balanced tokens do.
+  /// Experts that a random router hits over those that balanced tokens do; 1 for experts that are not possible.
   double random_over_balanced(double tokens) const;
 
  private:
