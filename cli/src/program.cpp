@@ -29,11 +29,20 @@
 namespace dooly::cli {
 namespace {
 
+/// A thread that cannot be started, for instance, has no room for its stack.
+bool is_of_memory(const std::system_error& error) {
+  return error.code() == std::errc::not_enough_memory || error.code() == std::errc::resource_unavailable_try_again;
+}
+
 /// Turns what was thrown into words and an exit status: the only place that does.
 ExitCode told(const Terminal& terminal) {
   const auto say = [&](const std::exception& error, ExitCode code) {
     terminal.error(error.what());
     return code;
+  };
+  const auto out_of_memory = [&] {
+    terminal.error("out of memory: the run needs more than this machine gives it");
+    return ExitCode::kUnfinished;
   };
   try {
     throw;
@@ -58,9 +67,9 @@ ExitCode told(const Terminal& terminal) {
   } catch (const CannotFinish& error) {
     return say(error, ExitCode::kUnfinished);
   } catch (const std::bad_alloc&) {
-    terminal.error("out of memory: the run needs more than this machine gives it");
-    return ExitCode::kUnfinished;
+    return out_of_memory();
   } catch (const std::system_error& error) {  // file systems among them
+    if (is_of_memory(error)) return out_of_memory();
     return say(error, is_of_the_name(error) ? ExitCode::kRefused : ExitCode::kUnfinished);
   } catch (const std::exception& error) {
     terminal.error(std::string("internal check failed: ") + error.what() + "\nThis is a bug in dooly " +

@@ -1,6 +1,9 @@
 #include "oracle/physical_limit.hpp"
 
 #include "oracle/operators.hpp"
+#include "oracle/oracle_error.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -106,28 +109,32 @@ PhysicalWork heads_twice(const OperatorKey& key, const SamplePoint& point) {
   return {0, 2 * d(point[0]) * width * element_bytes(key.dtypes[0]), "float32"};
 }
 
-using Rule = std::function<PhysicalWork(const OperatorKey&, const SamplePoint&)>;
+/// What a kind's work is made of.
+struct Rule {
+  std::string_view kind;
+  std::size_t dims, dtypes;  ///< that the key must have at least
+  std::function<PhysicalWork(const OperatorKey&, const SamplePoint&)> work;
+};
 
 const Rule* rule_for(std::string_view kind) {
-  static const std::array<std::pair<std::string_view, Rule>, 14> rules{{
-      {"linear", linear},
-      {"bmm", heads_product},
-      {"attention", attention},
-      {"mla_attention", mla_attention},
-      {"moe_experts", experts},
-      {"qk_norm", heads_twice},
-      {"rope", heads_twice},
-      {"rms_norm", [](const auto& key, const auto& point) { return rows(key, point, 2); }},
-      {"layer_norm", [](const auto& key, const auto& point) { return rows(key, point, 2); }},
-      {"silu_and_mul", [](const auto& key, const auto& point) { return rows(key, point, 3); }},
-      {"gelu_and_mul", [](const auto& key, const auto& point) { return rows(key, point, 3); }},
-      {"gelu", [](const auto& key, const auto& point) { return rows(key, point, 2); }},
-      {"relu", [](const auto& key, const auto& point) { return rows(key, point, 2); }},
-      {"add", [](const auto& key, const auto& point) { return rows(key, point, 3); }},
+  static const std::array<Rule, 14> rules{{
+      {"linear", 2, 3, linear},
+      {"bmm", 3, 2, heads_product},
+      {"attention", 3, 2, attention},
+      {"mla_attention", 5, 2, mla_attention},
+      {"moe_experts", 4, 2, experts},
+      {"qk_norm", 3, 1, heads_twice},
+      {"rope", 3, 1, heads_twice},
+      {"rms_norm", 1, 1, [](const auto& key, const auto& point) { return rows(key, point, 2); }},
+      {"layer_norm", 1, 1, [](const auto& key, const auto& point) { return rows(key, point, 2); }},
+      {"silu_and_mul", 1, 1, [](const auto& key, const auto& point) { return rows(key, point, 3); }},
+      {"gelu_and_mul", 1, 1, [](const auto& key, const auto& point) { return rows(key, point, 3); }},
+      {"gelu", 1, 1, [](const auto& key, const auto& point) { return rows(key, point, 2); }},
+      {"relu", 1, 1, [](const auto& key, const auto& point) { return rows(key, point, 2); }},
+      {"add", 1, 1, [](const auto& key, const auto& point) { return rows(key, point, 3); }},
   }};
-  for (const auto& [name, rule] : rules)
-    if (name == kind) return &rule;
-  return nullptr;
+  const auto* const found = std::find_if(rules.begin(), rules.end(), [&](const Rule& r) { return r.kind == kind; });
+  return found == rules.end() ? nullptr : found;
 }
 
 bool is_collective(std::string_view kind) {
@@ -143,15 +150,33 @@ double received_bytes(const OperatorKey& key, const SamplePoint& point) {
   return bytes * (ranks - 1) / ranks;
 }
 
+void require_dimensions(const OperatorKey& key) {
+  if (const std::string fault = work_fault(key); !fault.empty())
+    throw OracleError("operator key " + canonical_json(key) + ": " + fault);
+}
+
 }  // namespace
+
+std::string work_fault(const OperatorKey& key) {
+  const Rule* rule = rule_for(key.kind);
+  const std::size_t dims = rule != nullptr ? rule->dims : is_collective(key.kind) ? 1 : 0;
+  const std::size_t dtypes = rule != nullptr ? rule->dtypes : 0;
+  if (key.dims.size() < dims)
+    return fmt::format("{} must have {} dims at least, has {}", key.kind, dims, key.dims.size());
+  if (key.dtypes.size() < dtypes)
+    return fmt::format("{} must have {} dtypes at least, has {}", key.kind, dtypes, key.dtypes.size());
+  return {};
+}
 
 std::optional<PhysicalWork> physical_work(const OperatorKey& key, const SamplePoint& point) {
   const Rule* rule = rule_for(key.kind);
   if (rule == nullptr) return std::nullopt;
-  return (*rule)(key, point);
+  require_dimensions(key);
+  return rule->work(key, point);
 }
 
 std::optional<double> physical_limit_s(const OperatorKey& key, const SamplePoint& point, const Gpu& gpu) {
+  if (is_collective(key.kind)) require_dimensions(key);
   if (is_collective(key.kind)) return received_bytes(key, point) / gpu.link_bandwidth;
   const std::optional<PhysicalWork> known = physical_work(key, point);
   if (!known) return std::nullopt;

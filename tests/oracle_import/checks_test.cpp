@@ -2,9 +2,12 @@
 #include "sample_collector.hpp"
 
 #include "oracle/operator_keys.hpp"
+#include "oracle/oracle_error.hpp"
 #include "oracle/physical_limit.hpp"
 
 #include <gtest/gtest.h>
+
+#include <tuple>
 
 #include <cmath>
 
@@ -135,6 +138,38 @@ TEST(PhysicalLimit, OfACollectiveIsWhatARankReceives) {
               0.875 * (1 << 30) / 450e9, 1e-9);
   EXPECT_NEAR(*oracle::physical_limit_s(oracle::collective_key("all_gather", "bfloat16", 8), {1 << 20, 8}, gpu),
               7.0 * (1 << 20) / 450e9, 1e-9);
+}
+
+TEST(PhysicalLimit, OfAKeyWithoutWhatItsWorkIsMadeOfIsRefused) {
+  oracle::OperatorKey key = oracle::rms_norm_key("bfloat16", 4096, false, "vllm");
+  EXPECT_EQ(oracle::work_fault(key), "");
+  key.dims.clear();
+  EXPECT_EQ(oracle::work_fault(key), "rms_norm must have 1 dims at least, has 0");
+  EXPECT_THROW(oracle::physical_work(key, {1}), oracle::OracleError);
+  for (const auto& [kind, dims, dtypes] : {std::tuple{"linear", 2u, 3u},
+                                           {"bmm", 3u, 2u},
+                                           {"attention", 3u, 2u},
+                                           {"mla_attention", 5u, 2u},
+                                           {"moe_experts", 4u, 2u},
+                                           {"qk_norm", 3u, 1u},
+                                           {"rope", 3u, 1u},
+                                           {"rms_norm", 1u, 1u},
+                                           {"add", 1u, 1u}}) {
+    oracle::OperatorKey whole;
+    whole.kind = kind;
+    whole.dims.assign(dims, 64);
+    whole.dtypes.assign(dtypes, "bfloat16");
+    EXPECT_TRUE(oracle::physical_work(whole, {1}).has_value()) << kind;
+    oracle::OperatorKey less = whole;
+    less.dims.pop_back();
+    EXPECT_THROW(oracle::physical_work(less, {1}), oracle::OracleError) << kind;
+    less = whole;
+    less.dtypes.pop_back();
+    EXPECT_THROW(oracle::physical_limit_s(less, {1}, oracle::find_gpu("H200")), oracle::OracleError) << kind;
+  }
+  oracle::OperatorKey unknown;
+  unknown.kind = "of no rule";
+  EXPECT_EQ(oracle::work_fault(unknown), "");
 }
 
 }  // namespace

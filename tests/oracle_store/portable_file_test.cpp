@@ -11,6 +11,7 @@
 #include <zstd.h>
 
 #include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -259,6 +260,71 @@ TEST(PortableFile, AWriterThatDoesNotFinishLeavesNothing) {
     EXPECT_THROW(writer.write(few_records()[2]), StoreError);
   }
   EXPECT_TRUE(std::filesystem::is_empty(scratch.path()));
+}
+
+/// What is said of a file whose last line is `end` of it; empty: it reads.
+std::string with_end(const std::filesystem::path& file, const std::function<std::string(const std::string&)>& end) {
+  write_portable(file, few_records());
+  const std::string plain = decompressed(file);
+  const std::size_t last = plain.rfind("{\"lines\":");
+  write_text(file, plain.substr(0, last) + end(plain.substr(last, plain.find('\n', last) - last)) + "\n");
+  try {
+    PortableReader reader(file);
+    EXPECT_EQ(all_records(reader), few_records());
+    return "";
+  } catch (const StoreError& error) {
+    return error.what();
+  }
+}
+
+TEST(PortableFile, ItsLastLineIsOfItsThreeMembersAlone) {
+  const Scratch scratch;
+  const std::filesystem::path file = scratch / "f";
+  const auto replaced = [](std::string text, const std::string& what, const std::string& by) {
+    return text.replace(text.find(what), what.size(), by);
+  };
+  const auto complaint = [&](const std::string& what, const std::string& by) {
+    return with_end(file, [&](const std::string& end) { return replaced(end, what, by); });
+  };
+  const std::string at = file.string() + ":7: ";
+  EXPECT_EQ(complaint("{", "{"), "");
+  EXPECT_EQ(complaint("\"end\"", "\"\\u0065nd\""), "") << "another spelling";
+  EXPECT_EQ(complaint("\"record\"", "\"recor\\u0064\""), "") << "another spelling";
+  EXPECT_EQ(complaint("\"lines\":6", "\"lines\":6.0"), at + "lines: must be a whole number, got 6.0");
+  EXPECT_EQ(complaint("\"record\"", "\"more\":1,\"record\""), at + "more: unknown");
+  EXPECT_NE(complaint("\"record\"", "\"lines\":6,\"record\"").find("lines"), std::string::npos) << "twice";
+}
+
+TEST(PortableFile, AnOperatorWithoutWhatItsKindNeedsIsNamedByLine) {
+  const Scratch scratch;
+  oracle::OperatorKey key = test_key();
+  key.dims.pop_back();
+  const std::string file = (scratch / "f").string();
+  const std::string line = portable_line(KeyRecord{oracle::signature_of(key), key});
+  write_text(file, R"({"format":"dooly-store","record":"header","version":1})"
+                   "\n" +
+                       line + "\n");
+  const std::string complaint = message_of<StoreError>([&] {
+    PortableReader reader(file);
+    all_records(reader);
+  });
+  EXPECT_TRUE(complaint.starts_with(file + ":2: operator ")) << complaint;
+  EXPECT_TRUE(complaint.ends_with(": linear must have 2 dims at least, has 1")) << complaint;
+}
+
+TEST(Record, NamesArePrintable) {
+  EXPECT_EQ(printable("H200 x2, NVLink \xc3\xa9"), "H200 x2, NVLink \xc3\xa9");
+  EXPECT_EQ(printable("a\x1b[2Jb\nc\x7f"), "a\\x1b[2Jb\\x0ac\\x7f");
+  EXPECT_EQ(printable("\xc2\x9b"
+                      "31m"),
+            "\\x9b31m")
+      << "the same as ESC [";
+  EXPECT_EQ(printable("abcdef", 3), "abc...");
+  EXPECT_EQ(printable("ab\xc3\xa9"
+                      "f",
+                      3),
+            "ab\xc3\xa9...");
+  EXPECT_EQ(title(CommRecord{{"x\x1b", "{}"}}), "collectives x\\x1b");
 }
 
 }  // namespace

@@ -52,6 +52,7 @@ rocksdb::DBOptions database_options(Mode mode) {
   options.skip_stats_update_on_db_open = true;
   options.max_open_files = -1;  // readers keep files that a writer deletes
   options.max_background_jobs = 2;
+  options.max_file_opening_threads = 1;  // where more cannot be started for want of memory, RocksDB ends the program
   return options;
 }
 

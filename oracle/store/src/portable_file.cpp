@@ -2,6 +2,7 @@
 
 #include "oracle/canonical_json.hpp"
 #include "oracle/oracle_error.hpp"
+#include "oracle/physical_limit.hpp"
 #include "oracle/sha256.hpp"
 #include "oracle_store/store_error.hpp"
 #include "portable_line.hpp"
@@ -37,6 +38,8 @@ class Sequence {
     } else if (const auto* key = std::get_if<KeyRecord>(&record)) {
       if (oracle::signature_of(key->key) != key->signature)
         return title(record) + ": its signature is not that of the key";
+      if (const std::string problem = oracle::work_fault(key->key); !problem.empty())
+        return title(record) + ": " + problem;
       keys_.insert(key->signature);
     } else if (const auto* sample = std::get_if<SampleRecord>(&record)) {
       if (const std::string problem = fault_of(sample->sample); !problem.empty()) return title(record) + ": " + problem;
@@ -151,7 +154,7 @@ class PortableReader::Impl {
   bool next(Record& record) {
     std::string_view line;
     if (!input_.next(line)) input_.fail("the file is cut off: its last line is no checksum");
-    if (line.find(R"("end")") != std::string_view::npos && is_end(line)) return false;
+    if (may_be_end(line) && is_end(line)) return false;
     try {
       parse_portable_line(line, record);
     } catch (const StoreError& error) {
@@ -192,10 +195,29 @@ class PortableReader::Impl {
                                  header.value("version", nlohmann::json()).dump()));
   }
 
+  /// Its word may be spelt with escapes.
+  static bool may_be_end(std::string_view line) {
+    return line.find(R"("end")") != std::string_view::npos || line.find(R"(\u)") != std::string_view::npos;
+  }
+
+  /// In any spelling, but of these members alone.
+  void check_end_members(std::string_view line, const nlohmann::json& end) const {
+    try {
+      oracle::canonical_form(line, "line");
+    } catch (const oracle::OracleError& error) {
+      input_.fail(error.what());
+    }
+    for (const auto& [name, value] : end.items())
+      if (name != "record" && name != "lines" && name != "sha256") input_.fail(name + ": unknown");
+    if (const nlohmann::json lines = end.value("lines", nlohmann::json()); !lines.is_number_unsigned())
+      input_.fail("lines: must be a whole number, got " + lines.dump());
+  }
+
   /// False: a record that only looks like it.
   bool is_end(std::string_view line) {
     const nlohmann::json end = nlohmann::json::parse(line, nullptr, false);
     if (!end.is_object() || end.value("record", nlohmann::json()) != "end") return false;
+    check_end_members(line, end);
     if (end.value("lines", nlohmann::json()) != lines_)
       input_.fail(fmt::format("the checksum is of {} lines, but {} stand before it",
                               end.value("lines", nlohmann::json()).dump(), lines_));

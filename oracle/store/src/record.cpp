@@ -78,8 +78,8 @@ struct Title {
                        key != nullptr ? title(*key) : "operator not known", record.environment_id.substr(0, 12),
                        regime_name(record.sample.regime), point_text(record.sample.point));
   }
-  std::string operator()(const PlanRecord& record) const { return "plan " + record.name; }
-  std::string operator()(const CommRecord& record) const { return "collectives " + record.name; }
+  std::string operator()(const PlanRecord& record) const { return "plan " + printable(record.name); }
+  std::string operator()(const CommRecord& record) const { return "collectives " + printable(record.name); }
 };
 
 }  // namespace
@@ -95,6 +95,23 @@ std::strong_ordering compare_identity(const Record& left, const Record& right) {
                     left);
 }
 
+std::string printable(std::string_view text, std::size_t most) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const bool begins = (byte & 0xc0) != 0x80;  // a character of UTF-8, which is not cut
+    if (begins && out.size() >= most) return out + "...";
+    const bool is_c1 = byte == 0xc2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xa0;
+    if (is_c1)
+      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[++i]));
+    else if (byte < 0x20 || byte == 0x7f)
+      out += fmt::format("\\x{:02x}", byte);
+    else
+      out += text[i];
+  }
+  return out;
+}
+
 std::string title(const Record& record, const oracle::OperatorKey* key) { return std::visit(Title{key}, record); }
 
 std::string title(const oracle::OperatorKey& key) {
@@ -103,7 +120,7 @@ std::string title(const oracle::OperatorKey& key) {
   std::vector<std::string> attributes;
   for (const auto& [name, value] : key.attributes) attributes.push_back(name + " " + value_text(value));
   if (!attributes.empty()) text += fmt::format(" ({})", fmt::join(attributes, ", "));
-  return text;
+  return printable(text);
 }
 
 std::string title(const oracle::Environment& environment) {
@@ -111,7 +128,7 @@ std::string title(const oracle::Environment& environment) {
   for (const auto& [name, version] : environment.libraries) parts.push_back(name + " " + version);
   if (!environment.topology.empty()) parts.push_back(environment.topology);
   if (!environment.source.empty()) parts.push_back(environment.source);
-  return fmt::format("{}", fmt::join(parts, ", "));
+  return printable(fmt::format("{}", fmt::join(parts, ", ")));
 }
 
 std::string point_text(const oracle::SamplePoint& point) {

@@ -9,9 +9,11 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zstd_errors.h>
 
 #include <cerrno>
 #include <cstring>
+#include <new>
 
 namespace dooly::store {
 namespace {
@@ -19,6 +21,16 @@ namespace {
 constexpr int kLevel = 3;  // digits of measured times hardly compress further
 
 std::string reason() { return std::strerror(errno); }
+
+bool is_pipe(int file) {
+  struct stat opened {};
+  return ::fstat(file, &opened) == 0 && S_ISFIFO(opened.st_mode);
+}
+
+/// Memory that is lacking is no fault of the file.
+void check_memory(std::size_t result) {
+  if (ZSTD_getErrorCode(result) == ZSTD_error_memory_allocation) throw std::bad_alloc();
+}
 
 /// Who had it before us may have renamed or removed it between our opening and our locking.
 bool is_still_there(int file, const std::filesystem::path& path) {
@@ -59,6 +71,7 @@ ZstdOutput::ZstdOutput(const std::filesystem::path& path)
     : file_(open_whole(path)),
       context_(ZSTD_createCCtx()),
       buffer_(ZSTD_CStreamOutSize()) {
+  if (!context_) throw std::bad_alloc();
   ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_compressionLevel, kLevel);
   ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_checksumFlag, 1);
 }
@@ -68,6 +81,7 @@ void ZstdOutput::compress(std::string_view bytes, ZSTD_EndDirective directive) {
   for (std::size_t rest = 1; rest != 0 || in.pos < in.size;) {
     ZSTD_outBuffer out{buffer_.data(), buffer_.size(), 0};
     rest = ZSTD_compressStream2(context_.get(), &out, &in, directive);
+    check_memory(rest);
     if (ZSTD_isError(rest)) throw StoreError(path().string() + ": cannot be compressed: " + ZSTD_getErrorName(rest));
     file_.write({buffer_.data(), out.pos});
     if (file_.failed()) throw StoreWriteFailed(file_.failure());
@@ -93,10 +107,14 @@ LineInput::LineInput(std::filesystem::path path)
       input_(ZSTD_DStreamInSize()),
       text_(1 << 18) {
   if (!file_) throw StoreError(path_.string() + ": cannot be read: " + reason());
+  if (is_pipe(::fileno(file_.get())))
+    throw StoreError(path_.string() + ": is a pipe; a store is read more than once: give a file");
   in_ = {input_.data(), std::fread(input_.data(), 1, input_.size(), file_.get()), 0};
   if (std::ferror(file_.get())) throw StoreError(path_.string() + ": cannot be read: " + reason());
   is_compressed_ = in_.size >= 4 && std::memcmp(input_.data(), "\x28\xb5\x2f\xfd", 4) == 0;
-  if (is_compressed_) context_.reset(ZSTD_createDCtx());
+  if (!is_compressed_) return;
+  context_.reset(ZSTD_createDCtx());
+  if (!context_) throw std::bad_alloc();
 }
 
 /// More text behind `end_`; false at the end of the file.
@@ -125,6 +143,7 @@ bool LineInput::fill() {
     }
     ZSTD_outBuffer out{text_.data(), text_.size(), end_};
     frame_rest_ = ZSTD_decompressStream(context_.get(), &out, &in_);
+    check_memory(frame_rest_);
     if (ZSTD_isError(frame_rest_)) fail(fmt::format("cannot be decompressed: {}", ZSTD_getErrorName(frame_rest_)));
     const bool got = out.pos > end_;
     end_ = out.pos;

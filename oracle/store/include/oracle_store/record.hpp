@@ -52,8 +52,11 @@ using Record = std::variant<EnvironmentRecord, KeyRecord, SampleRecord, PlanReco
 /// Order by kind and identity; equal means that one store can hold only one of the two.
 std::strong_ordering compare_identity(const Record& left, const Record& right);
 
-/// One line for people: "sample of linear [4096,6144] bfloat16 ... at tokens 128, cool". `key`, if known, of the
-/// sample.
+/// For people's terminals: control characters as \xNN, and what is longer than `most` bytes ends in "...".
+std::string printable(std::string_view text, std::size_t most = 400);
+
+/// One line for people, printable: "sample of linear [4096,6144] bfloat16 ... at tokens 128, cool". `key`, if known, of
+/// the sample.
 std::string title(const Record& record, const oracle::OperatorKey* key = nullptr);
 /// "linear bfloat16,bfloat16,bfloat16 4096x6144 cublas (bias true)"
 std::string title(const oracle::OperatorKey& key);
