@@ -24,11 +24,11 @@ std::vector<std::string> row_of(const oracle::Signature& signature, const oracle
   Samples good = samples;
   std::erase_if(good, [](const oracle::Sample& s) { return s.status != oracle::SampleStatus::kOk; });
   std::vector<std::string> row = {signature.hex().substr(0, 12),
-                                  key.kind,
-                                  fmt::format("{}", fmt::join(key.dtypes, ",")),
+                                  store::printable(key.kind),
+                                  store::printable(fmt::format("{}", fmt::join(key.dtypes, ","))),
                                   key.dims.empty() ? "-" : std::to_string(key.dims.front()),
                                   key.attributes.contains("eager") ? "isolated" : "back-to-back",
-                                  key.family,
+                                  store::printable(key.family),
                                   with_commas(good.size())};
   if (good.empty()) {
     row.insert(row.end(), {"-", "-", "-", "-"});
@@ -77,7 +77,7 @@ std::string CollectiveListing::text() const {
         fmt::format("{}environment {} ({})\n", text.empty() ? "" : "\n", id.substr(0, 12), store::title(environment));
     text += table(rows, 2);
   }
-  for (const std::string& name : tables_) text += "links " + name + "\n";
+  for (const std::string& name : tables_) text += "links " + store::printable(name) + "\n";
   return text;
 }
 

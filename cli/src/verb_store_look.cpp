@@ -110,8 +110,8 @@ ExitCode list(const std::string& path, bool operators, Terminal& terminal) {
   const Contents all = contents_of(path);
   terminal.print(table(operators ? operator_rows(all) : environment_rows(all)));
   if (operators) return ExitCode::kDone;
-  for (const auto& [name, json] : all.plans) terminal.print("plan " + name + "\n");
-  for (const auto& [name, json] : all.comms) terminal.print("collectives " + name + "\n");
+  for (const auto& [name, json] : all.plans) terminal.print("plan " + store::printable(name) + "\n");
+  for (const auto& [name, json] : all.comms) terminal.print("collectives " + store::printable(name) + "\n");
   return ExitCode::kDone;
 }
 
@@ -147,7 +147,7 @@ ExitCode statistics(const std::string& path, Terminal& terminal) {
   if (kinds.empty()) return ExitCode::kDone;
   Rows by_kind = {{"KIND", "SERIES", "SAMPLES"}};
   for (const auto& [kind, counts] : kinds)
-    by_kind.push_back({kind, with_commas(counts.first), with_commas(counts.second)});
+    by_kind.push_back({store::printable(kind), with_commas(counts.first), with_commas(counts.second)});
   terminal.print("\n" + table(by_kind));
   return ExitCode::kDone;
 }

@@ -36,6 +36,18 @@ struct ImportArguments {
   std::optional<std::string> library, format, prefer, gpu, engine, model, dtype, kv_dtype, backend, topology, driver,
       cuda, tp, block_size;
 
+  /// dooly's own files say themselves what these would.
+  void refuse_foreign_options() const {
+    const std::pair<const char*, const std::optional<std::string>&> foreign[] = {
+        {"--gpu", gpu},           {"--engine", engine},   {"--model", model},          {"--dtype", dtype},
+        {"--kv-dtype", kv_dtype}, {"--backend", backend}, {"--topology", topology},    {"--driver", driver},
+        {"--cuda", cuda},         {"--tp", tp},           {"--block-size", block_size}};
+    for (const auto& [name, value] : foreign)
+      if (value)
+        throw UsageError(std::string(name) + ": is for foreign profiles; " + inputs.front() +
+                         " is a portable file or a store, which says so itself");
+  }
+
   import_::ImportOptions options() const {
     return {.gpu = gpu.value_or(""),
             .engine = engine.value_or(""),
@@ -98,6 +110,13 @@ std::string detected_format(const std::string& input, Terminal& terminal) {
           : input + ": its content may be of several formats; --format NAME says which; allowed: " + listed(several));
 }
 
+/// Its format and its content are read one after the other.
+void refuse_pipe(const std::string& input) {
+  std::error_code ignored;
+  if (std::filesystem::is_fifo(input, ignored))
+    throw UsageError(input + ": is a pipe; what is imported is read more than once: give a file");
+}
+
 /// Of each input.
 std::vector<std::string> formats_of(const ImportArguments& arguments, Terminal& terminal) {
   if (arguments.format) return std::vector(arguments.inputs.size(), *arguments.format);
@@ -122,6 +141,8 @@ RecordOpener read_profiles(const ImportArguments& arguments, const std::vector<s
       throw UsageError(error.what());
     }
   }
+  if (records->size() == 0)
+    throw UsageError(listed(arguments.inputs) + ": nothing to import: no row of it makes a sample");
   store::add_links(*records);
   const std::string name = arguments.inputs.front();
   return [records, name] { return records->stream(name); };
@@ -138,9 +159,11 @@ std::vector<RecordOpener> own_files(const ImportArguments& arguments) {
 ExitCode import_into_store(const ImportArguments& arguments, Terminal& terminal) {
   refuse_device(arguments.store);
   refuse_name_of_others(arguments.store);
+  for (const std::string& input : arguments.inputs) refuse_pipe(input);
   const std::vector<std::string> formats = formats_of(arguments, terminal);
   const bool is_own = formats.front() == kOwnFormat;
   if (arguments.library && !is_own) throw UsageError("--library: is for dooly files; --engine names that of others");
+  if (is_own) arguments.refuse_foreign_options();
   StoreChange change{.target = arguments.store, .adds = true};
   change.on_conflict = parse_preference(arguments.prefer, "store");
   change.remedy = "--prefer store or --prefer new decides";

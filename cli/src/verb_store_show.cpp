@@ -36,10 +36,10 @@ class Wanted {
  public:
   explicit Wanted(const std::vector<std::string>& words) {
     const bool has_kind = std::find(kThings.begin(), kThings.end(), words.front()) != kThings.end();
-    if (words.size() > (has_kind ? 2 : 1))
+    if (words.size() > 1 && !has_kind)
       throw UsageError("dooly store show: " + refused_word("what to show", words.front(), kThings));
     if (has_kind) thing_ = words.front();
-    if (words.size() > 1 || !has_kind) name_ = words.back();
+    name_ = fmt::format("{}", fmt::join(words.begin() + (has_kind ? 1 : 0), words.end(), " "));
   }
   const std::string& thing() const { return thing_; }
   bool is_all_collectives() const { return thing_ == "collectives" && name_.empty(); }
@@ -47,12 +47,14 @@ class Wanted {
     if ((!thing_.empty() && thing_ != thing) || !full.starts_with(name_)) return false;
     const std::string found = thing + " " + full;
     if (found_.empty() || found_ == found) return found_ = found, true;
-    throw UsageError("'" + name_ + "' could be " + found_ + " or " + found + ": say more of its name");
+    if (found_ == thing + " " + name_) return false;  // the whole name, with which another begins
+    throw UsageError((name_.empty() ? "it" : "'" + store::printable(name_) + "'") + " could be " +
+                     store::printable(found_) + " or " + store::printable(found) + ": say more of its name");
   }
   void require(const std::string& store) const {
     if (!found_.empty()) return;
     throw UsageError(store + ": holds no " + (thing_.empty() ? "record" : thing_) +
-                     (name_.empty() ? "" : " that begins with '" + name_ + "'") +
+                     (name_.empty() ? "" : " that begins with '" + store::printable(name_) + "'") +
                      "; dooly store ls lists what it holds");
   }
 
@@ -90,14 +92,14 @@ class SampleTables {
     }
     const oracle::Sample& sample = record.sample;
     samples_.push_back(sample);
-    rows_.push_back(
-        {std::string(store::regime_name(sample.regime)), store::point_text(sample.point),
-         std::string(store::status_name(sample.status)), micros(sample.median_s), micros(sample.mean_s),
-         micros(sample.std_s), micros(sample.min_s), micros(sample.p10_s), micros(sample.p90_s),
-         with_commas(sample.count), number_or_none(sample.processes, "{:.0f}"),
-         number_or_none(sample.sm_clock_mhz, "{:.0f}"), number_or_none(sample.power_w, "{:.0f}"),
-         sample.kernel_family.empty() ? fmt::format("{}", fmt::join(sample.kernels, " ")) : sample.kernel_family,
-         sample.note});
+    rows_.push_back({std::string(store::regime_name(sample.regime)), store::point_text(sample.point),
+                     std::string(store::status_name(sample.status)), micros(sample.median_s), micros(sample.mean_s),
+                     micros(sample.std_s), micros(sample.min_s), micros(sample.p10_s), micros(sample.p90_s),
+                     with_commas(sample.count), number_or_none(sample.processes, "{:.0f}"),
+                     number_or_none(sample.sm_clock_mhz, "{:.0f}"), number_or_none(sample.power_w, "{:.0f}"),
+                     store::printable(sample.kernel_family.empty() ? fmt::format("{}", fmt::join(sample.kernels, " "))
+                                                                   : sample.kernel_family),
+                     store::printable(sample.note)});
   }
   std::string text() {
     flush();
@@ -124,28 +126,28 @@ ExitCode show_records(const std::string& path, Wanted wanted, Terminal& terminal
     directory = store::SignatureStore::open(path, store::SignatureStore::Mode::kRead);
   std::map<std::string, oracle::Environment> environments;
   SampleTables tables(directory ? &*directory : nullptr);
+  std::string text;  // printed once it is sure that nothing else was meant
   for (store::Record record; records->next(record);) {
     if (const auto* environment = std::get_if<store::EnvironmentRecord>(&record)) {
       environments.emplace(environment->id, environment->environment);
       if (wanted.is("environment", environment->id))
-        terminal.print("environment " + environment->id + "\n" +
-                       nlohmann::json::parse(oracle::canonical_json(environment->environment)).dump(2) + "\n");
+        text += "environment " + environment->id + "\n" +
+                nlohmann::json::parse(oracle::canonical_json(environment->environment)).dump(2) + "\n";
     } else if (const auto* key = std::get_if<store::KeyRecord>(&record)) {
       if (wanted.is("operator", key->signature.hex())) {
-        terminal.print(key_text(*key));
+        text += key_text(*key);
         tables.key(key->key);
       }
     } else if (const auto* sample = std::get_if<store::SampleRecord>(&record)) {
       if (wanted.is("operator", sample->signature.hex())) tables.add(*sample, environments[sample->environment_id]);
     } else if (const auto* plan = std::get_if<store::PlanRecord>(&record)) {
-      if (wanted.is("plan", plan->name)) terminal.print(nlohmann::ordered_json::parse(plan->json).dump(2) + "\n");
+      if (wanted.is("plan", plan->name)) text += nlohmann::ordered_json::parse(plan->json).dump(2) + "\n";
     } else if (const auto* comm = std::get_if<store::CommRecord>(&record)) {
-      if (wanted.is("collectives", comm->name))
-        terminal.print(nlohmann::ordered_json::parse(comm->json).dump(2) + "\n");
+      if (wanted.is("collectives", comm->name)) text += nlohmann::ordered_json::parse(comm->json).dump(2) + "\n";
     }
   }
   wanted.require(path);
-  terminal.print(tables.text());
+  terminal.print(text + tables.text());
   return ExitCode::kDone;
 }
 

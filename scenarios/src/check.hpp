@@ -42,7 +42,7 @@ class Checker {
   void check_pool(std::size_t index);
   void check_model(const Value& value, ModelSpec& model);
   void check_model_path(const Value& config, ModelSpec& model);
-  bool is_model_folder(const Value& config) const;
+  bool is_folder(const Value& config) const;
   void check_nodes(const Value& value, Pool& pool);
   void check_node(const Value& value, const NodeRef& ref);
   void check_engine(const Value& value, EngineConfig& engine);

@@ -62,11 +62,11 @@ void Checker::check_pool(std::size_t index) {
       if (served[i].text == served[j].text) refuse(served[i], "class named twice, got " + served[i].text);
 }
 
-/// Whether a text that looks like a hub id is the path of one.
-bool Checker::is_model_folder(const Value& config) const {
+/// Whether a text that looks like a hub id is the path of a folder.
+bool Checker::is_folder(const Value& config) const {
   try {
     std::error_code error;
-    return std::filesystem::is_regular_file(paths_.resolve(config.text, config.mark) / kModelFile, error);
+    return std::filesystem::is_directory(paths_.resolve(config.text, config.mark), error);
   } catch (const std::string&) {
     return false;
   }
@@ -78,7 +78,12 @@ void Checker::check_model_path(const Value& config, ModelSpec& model) {
   try {
     std::filesystem::path path = paths_.resolve(config.text, config.mark);
     std::error_code error;
-    if (std::filesystem::is_directory(path, error)) path /= kModelFile;
+    if (std::filesystem::is_directory(path, error)) {
+      path /= kModelFile;
+      if (!std::filesystem::is_regular_file(path, error))
+        return refuse(config, "folder " + path.parent_path().lexically_normal().string() + " has no " + kModelFile +
+                                  ", got " + config.text);
+    }
     model.config = path.lexically_normal().string();
     if (!std::filesystem::is_regular_file(path, error))
       refuse(config, "no such file: " + model.config + ", got " + config.text);
@@ -96,7 +101,7 @@ void Checker::check_model(const Value& value, ModelSpec& model) {
       model.config = known;
       return;
     }
-  if (is_model_folder(config)) return check_model_path(config, model);
+  if (is_folder(config)) return check_model_path(config, model);
   known_name(config, names_.models, "model (a path must begin with ./ or / or end in .json)",
              without_meta_prefix(config.text));
 }

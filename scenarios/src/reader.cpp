@@ -115,7 +115,8 @@ Value Reader::read(const Node& node, const Key& key, const std::string& path) {
     if (node.is_map()) {
       read_object(node, object, value);
     } else {
-      refuse(value, node, "must be a map", listed(known_keys(object)));
+      refuse(value, node, object.shorthand.empty() ? "must be a map" : "must be text or a map",
+             listed(known_keys(object)));
     }
   } else if (key.type == Type::kList) {
     read_list(node, key, value);

@@ -434,5 +434,59 @@ TEST_F(StoreVerb, WhatIsNoStoreIsRefused) {
   EXPECT_FALSE(std::filesystem::exists(store_));
 }
 
+TEST_F(StoreVerb, OptionsOfForeignProfilesAreRefusedForOwnFiles) {
+  for (const char* option : {"--gpu", "--engine", "--model", "--dtype", "--kv-dtype", "--backend", "--topology",
+                             "--driver", "--cuda", "--tp", "--block-size"}) {
+    const ProcessResult result = verb({"import", store_, file_, option, "1"});
+    EXPECT_EQ(result.code, 2) << option;
+    EXPECT_EQ(result.err, std::string(option) + ": is for foreign profiles; " + file_ +
+                              " is a portable file or a store, which says so itself\n");
+  }
+  EXPECT_FALSE(std::filesystem::exists(store_));
+}
+
+TEST_F(StoreVerb, AnImportOfATableWithoutRowsLeavesNothing) {
+  const std::string table =
+      scratch_.file("gemm_perf.csv", "framework,version,device,op_name,kernel_source,gemm_dtype,m,n,k,latency\n");
+  const ProcessResult result = verb({"import", store_, table, "--gpu", "H200-SXM"});
+  EXPECT_EQ(result.code, 2) << result.out;
+  EXPECT_NE(result.err.find("gemm_perf.csv: nothing to import"), std::string::npos) << result.err;
+  EXPECT_FALSE(std::filesystem::exists(store_));
+}
+
+TEST_F(StoreVerb, ALinkThatLeadsBackIsFollowedOnce) {
+  std::filesystem::create_directories(scratch_ / "profile");
+  scratch_.file("profile/gemm_perf.csv",
+                "framework,version,device,op_name,kernel_source,gemm_dtype,m,n,k,latency\n"
+                "TRTLLM,1.0,NVIDIA H200,gemm,torch_flow,bfloat16,64,4096,1024,0.02\n");
+  std::filesystem::create_directory_symlink(".", scratch_ / "profile/latest");
+  std::filesystem::create_symlink("itself", scratch_ / "profile/itself");
+  const ProcessResult result = verb({"import", store_, scratch_.name("profile"), "--gpu", "H200-SXM"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_NE(verb({"stat", store_}).out.find("samples            1\n"), std::string::npos);
+}
+
+TEST_F(StoreVerb, ShowsOneRecordAlone) {
+  const std::string file = scratch_.name("links.jsonl.zst");
+  store::PortableWriter writer(file);
+  for (const char* name : {"A100", "A100 x2, one", "A100 x2, two \x1b[2J", "B"})
+    writer.write(store::CommRecord{{name, "{}"}});
+  writer.finish();
+  const ProcessResult joined = verb({"show", file, "collectives", "A100", "x2,", "one"});
+  EXPECT_EQ(joined.code, 0) << joined.err;
+  EXPECT_EQ(joined.out, "{}\n");
+  EXPECT_EQ(verb({"show", file, "collectives", "A100"}).out, "{}\n") << "its whole name";
+  const ProcessResult several = verb({"show", file, "collectives", "A100 x"});
+  EXPECT_EQ(several.code, 2);
+  EXPECT_EQ(several.out, "");
+  EXPECT_EQ(several.err,
+            "'A100 x' could be collectives A100 x2, one or collectives A100 x2, two \\x1b[2J: say more of its name\n");
+  EXPECT_NE(verb({"ls", file}).out.find("collectives A100 x2, two \\x1b[2J\n"), std::string::npos);
+  const ProcessResult any = verb({"show", file_, "operator"});
+  EXPECT_EQ(any.code, 2);
+  EXPECT_EQ(any.out, "");
+  EXPECT_EQ(any.err.rfind("it could be operator ", 0), 0u) << any.err;
+}
+
 }  // namespace
 }  // namespace dooly::cli

@@ -147,6 +147,17 @@ TEST_F(StoreTrouble, APipeThatNobodyWritesToIsNotWaitedFor) {
     EXPECT_EQ(dooly(words).code, 2) << words[0] << words[1];
 }
 
+TEST_F(StoreTrouble, APipeIsNoFileToImport) {
+  const std::string pipe = scratch_.name("pipe");
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const ProcessResult imported = dooly({"store", "import", scratch_.name("s"), pipe});
+  EXPECT_EQ(imported.code, 2);
+  EXPECT_EQ(imported.err, pipe + ": is a pipe; what is imported is read more than once: give a file\n");
+  const ProcessResult listed = dooly({"store", "ls", pipe});
+  EXPECT_EQ(listed.code, 2);
+  EXPECT_EQ(listed.err, pipe + ": is a pipe; a store is read more than once: give a file\n");
+}
+
 TEST_F(StoreTrouble, WhatAKilledWriterLeftGoesAndAFileOfTheUsersStays) {
   const std::string out = scratch_.name("out.jsonl.zst");
   scratch_.file(".out.jsonl.zst.1-0123456789abcdef.dooly-tmp", std::string(1'000'000, 'x'));

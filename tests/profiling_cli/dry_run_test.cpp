@@ -35,6 +35,13 @@ TEST(DryRun, RefusesANameThatNobodyKnows) {
   EXPECT_NE(result.err.find("unknown model 'meta-llama/Lama-3.1-8B'"), std::string::npos) << result.err;
 }
 
+TEST(DryRun, RefusesAModelTwice) {
+  const ProcessResult result = dooly({"model", "meta-llama/Llama-3.1-8B", "meta-llama/Llama-3.1-8B", "--dry-run"});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_EQ(result.out, "");
+  EXPECT_EQ(result.err, "CONFIG: 'meta-llama/Llama-3.1-8B' comes twice\n");
+}
+
 /// A store by its name: found in DOOLY_PATH.
 class NamedStore : public testing::Test {
  protected:

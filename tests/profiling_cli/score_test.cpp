@@ -153,5 +153,26 @@ TEST(Score, RefusesAFileOfSeveralEnvironments) {
   }
 }
 
+TEST(Score, APointOfSeveralSetsCountsOnce) {
+  const Scratch scratch;
+  const std::string fitted = scratch.name("fitted.jsonl.zst"), one = scratch.name("one.jsonl.zst"),
+                    copy = scratch.name("copy.jsonl.zst"), more = scratch.name("more.jsonl.zst");
+  write(fitted, line(64, 64));
+  write(one, line(96, 512));
+  write(copy, line(96, 512));
+  for (const std::string& same : {copy, scratch.name("./one.jsonl.zst")}) {
+    const ProcessResult result = dooly({"score", fitted, one, same});
+    EXPECT_EQ(result.code, 2) << result.out;
+    EXPECT_EQ(result.err, same + ": its points are all in " + one + " too: they would count twice\n");
+  }
+  Points points = line(96, 512);
+  points.emplace_back(8224, 8224e-6);
+  write(more, points);
+  const ProcessResult result = dooly({"score", fitted, one, more});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_GE(median_of(result.out, "linear", 17), 0) << result.out;
+  EXPECT_NE(result.out.find("16 points that an earlier HELD_OUT has too were left out\n"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace dooly::cli

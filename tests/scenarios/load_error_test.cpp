@@ -195,7 +195,9 @@ TEST(LoadScenario, AModelMayBeTheFolderOfItsConfig) {
     EXPECT_TRUE(found.is_path) << model;
     EXPECT_TRUE(found.config.ends_with("/mine/Model-8B/config.json")) << found.config;
   }
-  EXPECT_EQ(errors(with_model("./mine")), (Messages{"s.yaml:2:8: model: no such file: mine/config.json, got ./mine"}));
+  EXPECT_EQ(errors(with_model("./mine")), (Messages{"s.yaml:2:8: model: folder mine has no config.json, got ./mine"}));
+  EXPECT_EQ(errors(with_model("mine")), (Messages{"s.yaml:2:8: model: folder mine has no config.json, got mine"}));
+  EXPECT_EQ(errors(with_model("null")).front().substr(0, 46), "s.yaml:2:8: model: must be text or a map, got ");
   EXPECT_EQ(errors(with_model("mine/Model-9B")).front().substr(0, 40), "s.yaml:2:8: model: unknown model (a path");
 }
 

@@ -1,5 +1,6 @@
 // What a file's content says about the program that wrote it.
 #include "csv_table.hpp"
+#include "files_below.hpp"
 #include "oracle_import/import_profile.hpp"
 
 #include <algorithm>
@@ -89,10 +90,9 @@ std::vector<std::string_view> possible_formats(const std::filesystem::path& path
   }
   Names all;
   bool any = false;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(
-           path, std::filesystem::directory_options::follow_directory_symlink)) {
-    if (!entry.is_regular_file() || !may_be_a_table(entry.path())) continue;
-    const Names names = of_file(entry.path());
+  for (const std::filesystem::path& file : files_below(path)) {
+    if (!may_be_a_table(file)) continue;
+    const Names names = of_file(file);
     if (names.empty()) continue;  // something that lies beside
     Names both;
     std::set_intersection(all.begin(), all.end(), names.begin(), names.end(), std::inserter(both, both.end()));

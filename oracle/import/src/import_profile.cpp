@@ -1,5 +1,6 @@
 #include "oracle_import/import_profile.hpp"
 
+#include "files_below.hpp"
 #include "importer.hpp"
 #include "oracle/oracle_error.hpp"
 
@@ -87,13 +88,9 @@ ProfileFile profile_file(const std::filesystem::path& path, const std::filesyste
   return file;
 }
 
-std::vector<std::filesystem::path> files_below(const std::filesystem::path& root, const Importer& importer) {
-  std::vector<std::filesystem::path> paths;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(
-           root, std::filesystem::directory_options::follow_directory_symlink))
-    if (entry.is_regular_file() && takes(importer, stem_and_extension(entry.path()).second))
-      paths.push_back(entry.path());
-  std::sort(paths.begin(), paths.end());
+std::vector<std::filesystem::path> tables_below(const std::filesystem::path& root, const Importer& importer) {
+  std::vector<std::filesystem::path> paths = files_below(root);
+  std::erase_if(paths, [&](const auto& path) { return !takes(importer, stem_and_extension(path).second); });
   return paths;
 }
 
@@ -115,12 +112,12 @@ ImportReport import_profile(std::string_view format, const std::filesystem::path
   SampleCollector collector(report);
   ImportContext context{options, collector, report};
   try {
-    const auto files = folder ? files_below(path, importer) : std::vector{path};
+    const auto files = folder ? tables_below(path, importer) : std::vector{path};
     for (const auto& each : files) importer.read(profile_file(each, path), context);
   } catch (const oracle::OracleError& bad) {
     throw ImportError(fmt::format("{}: {}", report.files.empty() ? path.string() : report.files.back(), bad.what()));
   } catch (const std::filesystem::filesystem_error& bad) {
-    throw ImportError(bad.what());
+    throw ImportError(fmt::format("{}: cannot be read: {}", bad.path1().string(), bad.code().message()));
   }
   if (report.files.empty()) {
     std::string why;

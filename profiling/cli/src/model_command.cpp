@@ -14,6 +14,7 @@
 #include "profiling_sweep/sweep.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <set>
@@ -33,9 +34,19 @@ struct ModelArguments {
   bool dry_run = false;
 };
 
+/// By the same name, or the same file by another.
+bool are_same_model(const std::string& left, const std::string& right) {
+  std::error_code ignored;
+  return left == right || std::filesystem::equivalent(left, right, ignored);
+}
+
 DemandRequest request_of(const ModelArguments& arguments) {
   DemandRequest request;
-  request.configs = arguments.configs;
+  for (const std::string& config : arguments.configs) {
+    for (const std::string& before : request.configs)
+      if (are_same_model(before, config)) throw UsageError("CONFIG: '" + config + "' comes twice");
+    request.configs.push_back(config);
+  }
   if (arguments.backend) request.backends = list_of("--backend", *arguments.backend);
   for (const std::string& name : request.backends) require_backend(name);
   if (arguments.tp) {

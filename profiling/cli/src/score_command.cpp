@@ -18,6 +18,7 @@
 #include <memory>
 #include <numeric>
 #include <set>
+#include <tuple>
 #include <variant>
 
 namespace dooly::profiling {
@@ -122,16 +123,39 @@ std::vector<std::string> row_of(const std::string& name, std::vector<double> err
           percent(mean), percent(percentile(errors, 0.9)), percent(errors.back())};
 }
 
+/// A point that was measured: environment, operator, clock and size.
+using Identity = std::tuple<std::string, oracle::Signature, ClockRegime, oracle::SamplePoint>;
+
 /// Of all sets together.
 struct Scored {
   Errors errors;
-  std::size_t unknown = 0, known_points = 0;
+  std::size_t unknown = 0, known_points = 0, repeated = 0;
+  std::map<Identity, std::string> held_out;  ///< points and the set they first came in
 };
+
+/// Takes each point once, whatever name its set has; refuses a set of which all points are in others.
+void leave_out_repeated(Measured& held_out, const std::string& path, Scored& scored) {
+  std::size_t kept = 0, repeated = 0;
+  std::string other;
+  for (auto& [signature, set] : held_out.sets) {
+    std::erase_if(set.samples, [&, &at = signature](const oracle::Sample& sample) {
+      const auto [there, is_new] =
+          scored.held_out.try_emplace(Identity{held_out.ids.at(at), at, sample.regime, sample.point}, path);
+      ++(is_new ? kept : repeated);
+      if (!is_new) other = there->second;
+      return !is_new;
+    });
+  }
+  if (kept == 0 && repeated > 0)
+    throw UsageError(path + ": its points are all in " + other + " too: they would count twice");
+  scored.repeated += repeated;
+}
 
 /// Refuses a set that tells nothing.
 void add_set(const Measured& fitted, const std::string& fitted_path, const std::string& held_out_path, Scored& scored,
              Terminal& terminal) {
-  const Measured held_out = read(held_out_path);
+  Measured held_out = read(held_out_path);
+  leave_out_repeated(held_out, held_out_path, scored);
   if (!are_of_one_environment(fitted, held_out))
     terminal.warning(held_out_path + " was measured in another environment than " + fitted_path);
   std::size_t known_points = 0;
@@ -165,6 +189,8 @@ ExitCode score(const std::string& fitted_path, const std::vector<std::string>& h
     terminal.print(fmt::format("{} points of operators that are not there were left out\n", scored.unknown));
   if (scored.known_points > 0)
     terminal.print(fmt::format("{} points that the fit was made of were left out\n", scored.known_points));
+  if (scored.repeated > 0)
+    terminal.print(fmt::format("{} points that an earlier HELD_OUT has too were left out\n", scored.repeated));
   return ExitCode::kDone;
 }
 
@@ -179,7 +205,7 @@ cli::Command score_command() {
   cli::Command command{.name = "score", .purpose = "errors of a fit at points that it was not made of"};
   command.details =
       "Fits the samples of STORE as a simulation would and asks for every sample of HELD_OUT (both at the cool "
-      "clock). Points of several HELD_OUT count together.\n";
+      "clock). Points of several HELD_OUT count together, each once.\n";
   command.arguments = {{"STORE", cli::kStoreHelp, &arguments->fitted},
                        {"HELD_OUT", "others, of the same environment", &arguments->held_out}};
   command.examples = {"dooly profile score h200 held-out.jsonl.zst",
