@@ -147,10 +147,12 @@ void Database::open(Mode mode) {
     release();
     rocksdb::DB* db = nullptr;
     const std::string before = manifest_state(directory_);
+    const bool was_sealed = FileSeal::is_there(directory_);
     status = writable_ ? rocksdb::DB::Open(options, directory_.string(), families, &handles_, &db)
                        : rocksdb::DB::OpenForReadOnly(options, directory_.string(), families, &handles_, &db);
     db_.reset(db);
-    stood_still = writable_ || (status.ok() ? manifest_state(directory_) == before : FileSeal::is_there(directory_));
+    // A writer that ends meanwhile takes files away, and seals: what failed before that says nothing.
+    stood_still = writable_ || (manifest_state(directory_) == before && (status.ok() || was_sealed));
   }
   const auto says = [&](const char* what) { return status.ToString().find(what) != std::string::npos; };
   const bool is_refused = status.IsIOError() && says("open a file for lock");
