@@ -268,6 +268,9 @@ TEST(ProfiledOracle, SweptExpertsHaveTheTilesOfARandomRouter) {
   EXPECT_NEAR(seconds(512), (0.52 * 8 + 0.48 * 16) * 1e-5, 2e-7);
   EXPECT_NEAR(seconds(700), 16e-5, 1e-7);
   EXPECT_EQ(fit_figures(key, samples, test::slow_gpu()).points, 5u) << "measured ones";
+  CompileSettings skewed = settings();
+  skewed.routing = 1;  // of which there is none: the nearest are these
+  EXPECT_DOUBLE_EQ(oracle_of(plan, source, skewed).cost(decodes(512, 10), {}).device.token_ops, seconds(512));
 }
 
 TEST(ProfiledOracle, SustainedClockSlowsComputingAlone) {

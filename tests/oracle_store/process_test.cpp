@@ -1,4 +1,5 @@
 #include "oracle_store/signature_store.hpp"
+#include "oracle_store/store_error.hpp"
 
 #include "random_store.hpp"
 #include "test_support/scratch.hpp"
@@ -10,6 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <random>
@@ -131,6 +134,33 @@ TEST(StoreProcesses, ReadersWorkBesideAWriter) {
   EXPECT_EQ(Process("sweep", path, kPoints / 2, scratch / "output").wait(), 0);
   EXPECT_EQ(Process("sweep", path, kPoints, scratch / "output").wait(), 0);
   for (const Process& process : processes) EXPECT_EQ(process.wait(), 0);
+}
+
+/// Each takes its log away and seals the store.
+TEST(StoreProcesses, ReadersOpenWhileWritersEnd) {
+  const Scratch scratch;
+  const std::filesystem::path path = scratch / "store";
+  ASSERT_EQ(Process("sweep", path, 1, scratch / "output").wait(), 0);
+  std::atomic<bool> are_done = false;
+  std::vector<std::string> troubles(16);
+  std::vector<std::thread> readers;
+  for (std::string& trouble : troubles)
+    readers.emplace_back([&] {
+      while (!are_done && trouble.empty()) {
+        try {
+          SignatureStore::open(path, Mode::kRead);
+        } catch (const StoreError& error) {
+          const std::string what = error.what();
+          if (what.find("try again") == std::string::npos) trouble = what;
+        }
+      }
+    });
+  const int writers = std::min(40, setting("DOOLY_STORE_KILLS", 20));
+  for (int i = 1; i <= writers; ++i)
+    EXPECT_EQ(Process("sweep", path, 1 + static_cast<std::uint64_t>(i), scratch / "output").wait(), 0);
+  are_done = true;
+  for (std::thread& reader : readers) reader.join();
+  for (const std::string& trouble : troubles) EXPECT_EQ(trouble, "");
 }
 
 }  // namespace

@@ -22,7 +22,6 @@ std::string words_of(std::string_view kind, const std::vector<std::int64_t>& dim
 class RecordingLatent final : public LatentKernels {
  public:
   RecordingLatent(LatentKernels& inner, std::vector<std::string>& calls) : inner_(inner), calls_(calls) {}
-  std::int64_t longest_absorbed() const override { return inner_.longest_absorbed(); }
   void write(const at::Tensor& latent, const at::Tensor& k_rope, at::Tensor& cache, const at::Tensor& slots) override {
     calls_.push_back(words_of("mla_kv_write", {latent.size(1), k_rope.size(1)}));
     inner_.write(latent, k_rope, cache, slots);

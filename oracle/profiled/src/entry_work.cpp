@@ -57,4 +57,9 @@ RowWork entry_work(const PlanEntry& entry, const Gpu& gpu, const Efficiency& eff
   return work;
 }
 
+RowWork balanced_work(RowWork work, const OperatorKey& key) {
+  work.in_expert_tiles = key.family == kExpertTilesFamily && work.expert_tiles().are_possible();
+  return work;
+}
+
 }  // namespace dooly::oracle

@@ -1,6 +1,7 @@
 #include "plan_compiler.hpp"
 
 #include "attention_neighbours.hpp"
+#include "expert_curve.hpp"
 #include "fitted_roofline.hpp"
 #include "oracle/kernel_families.hpp"
 #include "oracle/operator_keys.hpp"
@@ -21,52 +22,10 @@ namespace {
 /// (AIConfigurator's tables of an H200).
 constexpr double kOtherCollectiveError = 0.5;
 
-std::uint32_t dim(const OperatorKey& key, std::size_t index) {
-  return index < key.dims.size() ? static_cast<std::uint32_t>(key.dims[index]) : 0;
-}
-
-std::uint32_t all_experts(const OperatorKey& key) {
-  const auto found = key.attributes.find("experts");
-  if (found != key.attributes.end())
-    if (const auto* value = std::get_if<std::int64_t>(&found->second)) return static_cast<std::uint32_t>(*value);
-  return dim(key, 2);
-}
-
 /// What changes a kernel's arithmetic but hardly its time: the factor of the scores, a weight per head in their sum.
 OperatorKey without_details(OperatorKey key) {
   for (const char* detail : {"scale", "sinks"}) key.attributes.erase(detail);
   return key;
-}
-
-ExpertTiles experts_of(const OperatorKey& key) { return {double(all_experts(key)), double(dim(key, 3))}; }
-
-/// Balanced tokens, all of them measured by a sweep in the kernel whose tiles are known.
-bool are_in_expert_tiles(const PlanEntry& entry, const std::vector<Sample>& samples) {
-  if (entry.binding != Binding::kExperts || entry.key.family != kExpertTilesFamily) return false;
-  if (!experts_of(entry.key).are_possible()) return false;
-  const auto is_balanced = [](const Sample& s) { return s.point[2] == 0; };
-  const auto is_swept = [](const Sample& s) { return s.point[1] == 0 && kernels_mark(s) != 0; };
-  return std::any_of(samples.begin(), samples.end(), is_balanced) &&
-         std::all_of(samples.begin(), samples.end(), [&](const Sample& s) { return !is_balanced(s) || is_swept(s); });
-}
-
-/// What a random router takes, of a curve of balanced tokens.
-WorkCurve under_random_router(const WorkCurve& balanced, const RowWork& work, const ExpertTiles& experts) {
-  constexpr double kSame = 1e-3;
-  const auto seconds = [&](double tokens) { return balanced.at(tokens).seconds; };
-  const std::vector<WorkCurve::Point>& measured = balanced.points();
-  std::vector<double> places = experts.random_places(measured.back().x);
-  for (const WorkCurve::Point& point : measured) places.push_back(point.x);
-  std::vector<WorkCurve::Point> points;
-  for (const double tokens : places) {
-    const Answer even = balanced.at(tokens);
-    const double time = experts.random_seconds(tokens, seconds);
-    const bool is_same = std::abs(time / even.seconds - 1) < kSame;
-    points.push_back({tokens, time, 1, even.error, is_same ? even.origin : Origin::kInterpolated});
-  }
-  WorkCurve curve(std::move(points), work);
-  curve.state_error(balanced.fold_error());
-  return curve;
 }
 
 /// Whether linears were timed at a known clock.
@@ -243,58 +202,26 @@ WorkCurve PlanCompiler::roofline_of(const PlanEntry& entry, const RowWork& work)
   return fitted_roofline(work, settings_.efficiency, *times_, kernel_kind(entry));
 }
 
-std::vector<WorkCurve::Point> PlanCompiler::points_of(const PlanEntry& entry, const std::vector<Sample>& samples,
-                                                      ClockRegime regime, OperatorAnswer& answer) const {
-  const auto is_of = [&](const Sample& s) {
-    return (s.regime == ClockRegime::kSustained) == (regime == ClockRegime::kSustained);
-  };
-  std::vector<WorkCurve::Point> points;
-  if (entry.binding != Binding::kExperts) {
-    for (const Sample& s : samples)
-      if (is_of(s)) points.push_back({double(s.point[0]), s.median_s, kernels_mark(s), measurement_error(s)});
-    return points;
+ExpertPoints PlanCompiler::points_of(const PlanEntry& entry, const std::vector<Sample>& samples, bool sustained,
+                                     const RowWork& work, OperatorAnswer& answer) const {
+  std::vector<Sample> of_clock;
+  std::copy_if(samples.begin(), samples.end(), std::back_inserter(of_clock),
+               [&](const Sample& s) { return (s.regime == ClockRegime::kSustained) == sustained; });
+  ExpertPoints out;
+  if (entry.binding == Binding::kExperts) {
+    out = expert_points(entry.key, of_clock, settings_.routing, work, settings_.efficiency.kernel_seconds);
+    if (out.routing != settings_.routing) answer.note = "of another expert routing";
+    return out;
   }
-  // The routing asked for, else the nearest one that was measured; activated experts where they are known.
-  std::set<std::uint64_t> routings;
-  for (const Sample& s : samples)
-    if (is_of(s)) routings.insert(s.point[2]);
-  if (routings.empty()) return points;
-  std::uint64_t routing = *routings.begin();
-  for (const std::uint64_t each : routings)
-    if (std::llabs(static_cast<long long>(each) - settings_.routing) <
-        std::llabs(static_cast<long long>(routing) - settings_.routing))
-      routing = each;
-  if (routing != settings_.routing) answer.note = "of another expert routing";
-  const bool is_scaled = routing == 0 && !are_in_expert_tiles(entry, samples);
-  std::map<double, std::vector<WorkCurve::Point>> by_tokens;
-  for (const Sample& s : samples) {
-    if (!is_of(s) || s.point[2] != routing) continue;
-    if (s.point[1] == 0) {
-      const double scale = is_scaled ? experts_of(entry.key).random_over_balanced(double(s.point[0])) : 1;
-      points.push_back({double(s.point[0]), s.median_s * scale, kernels_mark(s), measurement_error(s)});
-    } else {
-      by_tokens[double(s.point[0])].push_back({double(s.point[1]), s.median_s, 0, measurement_error(s)});
-    }
-  }
-  RowWork experts_work;  // time grows with the experts that are read
-  experts_work.fixed = settings_.efficiency.kernel_seconds;
-  experts_work.memory_per_row = 1e-6;
-  for (auto& [tokens, activated] : by_tokens) {
-    const double share =
-        active_expert_share(all_experts(entry.key), dim(entry.key, 3), static_cast<std::uint32_t>(tokens));
-    const double expected = std::max(1.0, dim(entry.key, 2) * share);
-    const WorkCurve by_experts(activated, experts_work);
-    const Answer at_expected =
-        by_experts.at(std::clamp(expected, by_experts.points().front().x, by_experts.points().back().x));
-    points.push_back({tokens, at_expected.seconds, 0, at_expected.error});
-  }
-  return points;
+  for (const Sample& s : of_clock)
+    out.points.push_back({double(s.point[0]), s.median_s, kernels_mark(s), measurement_error(s)});
+  return out;
 }
 
 WorkCurve PlanCompiler::fit(const PlanEntry& entry, const std::vector<Sample>& samples, const RowWork& work,
                             OperatorAnswer& answer, RowSlowdown& slower) const {
-  std::vector<WorkCurve::Point> cool = points_of(entry, samples, ClockRegime::kCool, answer);
-  std::vector<WorkCurve::Point> hot = points_of(entry, samples, ClockRegime::kSustained, answer);
+  auto [cool, routing, are_in_tiles] = points_of(entry, samples, false, work, answer);
+  std::vector<WorkCurve::Point> hot = points_of(entry, samples, true, work, answer).points;
   if (entry.binding == Binding::kCollective) {
     cool.insert(cool.end(), hot.begin(), hot.end());
     return WorkCurve(std::move(cool), work);
@@ -308,12 +235,10 @@ WorkCurve PlanCompiler::fit(const PlanEntry& entry, const std::vector<Sample>& s
     return WorkCurve(std::move(hot), work);
   }
   WorkCurve curve;
-  if (settings_.routing == 0 && are_in_expert_tiles(entry, samples)) {
-    RowWork balanced = work;
-    balanced.in_expert_tiles = true;
-    const WorkCurve measured(std::move(cool), balanced);
+  if (are_in_tiles) {
+    const WorkCurve measured(std::move(cool), balanced_work(work, entry.key));
     answer.points = measured.points().size();
-    curve = under_random_router(measured, work, experts_of(entry.key));
+    curve = under_random_router(measured, work);
   } else {
     curve = WorkCurve(std::move(cool), work);
   }

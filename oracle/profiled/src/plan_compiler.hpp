@@ -1,5 +1,6 @@
 #pragma once
 
+#include "expert_curve.hpp"
 #include "oracle_profiled/compiled_plan.hpp"
 #include "oracle_profiled/linear_surface.hpp"
 #include "sample_library.hpp"
@@ -31,8 +32,9 @@ class PlanCompiler {
   WorkCurve curve_of(const PlanEntry& entry, const RowWork& work, OperatorAnswer& answer, RowSlowdown& slower);
   WorkCurve fit(const PlanEntry& entry, const std::vector<Sample>& samples, const RowWork& work, OperatorAnswer& answer,
                 RowSlowdown& slower) const;
-  std::vector<WorkCurve::Point> points_of(const PlanEntry& entry, const std::vector<Sample>& samples,
-                                          ClockRegime regime, OperatorAnswer& answer) const;
+  /// Of other operators than experts the points alone.
+  ExpertPoints points_of(const PlanEntry& entry, const std::vector<Sample>& samples, bool sustained,
+                         const RowWork& work, OperatorAnswer& answer) const;
   bool linear_from_neighbours(const PlanEntry& entry, OperatorAnswer& answer, RowSlowdown& slower, WorkCurve& curve);
   bool norm_from_parts(const PlanEntry& entry, const RowWork& work, OperatorAnswer& answer, const RowSlowdown& slower,
                        WorkCurve& curve) const;

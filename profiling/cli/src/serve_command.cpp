@@ -1,3 +1,4 @@
+#include "claimed_name.hpp"
 #include "cli_error.hpp"
 #include "commands.hpp"
 #include "demands.hpp"
@@ -5,20 +6,12 @@
 #include "new_file.hpp"
 #include "quantities.hpp"
 #include "serve_job.hpp"
-#include "stop_signals.hpp"
 
-#include "files/whole_file.hpp"
 #include "workload/workload.hpp"
 #include "workload/workload_error.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <csignal>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -142,42 +135,6 @@ std::string engine_text(const ServeJob& job) {
   text << std::ifstream(job.out / "engine.json").rdbuf();
   return text.str();
 }
-
-/// While it lives, no other process serves under this name; a stop signal then ends the process with the status of one.
-class ClaimedName {
- public:
-  explicit ClaimedName(std::filesystem::path lock) : lock_(std::move(lock)) {
-    do {
-      if (file_ >= 0) ::close(file_);
-      file_ = ::open(lock_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-      if (file_ < 0) throw UsageError(lock_.string() + ": cannot be written: " + std::strerror(errno));
-      if (::flock(file_, LOCK_EX | LOCK_NB) == 0) continue;
-      ::close(file_);
-      throw UsageError(lock_.parent_path().string() + ": another run of that name is writing there");
-    } while (!files::is_still_there(file_, lock_));
-    removed_ = lock_.c_str();
-    cli::handle_stop_signals(&ClaimedName::stop);
-  }
-  ~ClaimedName() {
-    cli::handle_stop_signals(SIG_DFL);
-    ::unlink(lock_.c_str());
-    ::close(file_);
-  }
-  ClaimedName(const ClaimedName&) = delete;
-  ClaimedName& operator=(const ClaimedName&) = delete;
-
- private:
-  static void stop(int signal) {
-    constexpr std::string_view kText = "interrupted: a run that has not ended leaves no logs\n";
-    static_cast<void>(!::write(STDERR_FILENO, kText.data(), kText.size()));
-    ::unlink(removed_);
-    ::_exit(128 + signal);
-  }
-
-  static inline const char* removed_ = nullptr;
-  std::filesystem::path lock_;
-  int file_ = -1;
-};
 
 ExitCode run(const ServeArguments& arguments, const ServeFunction& serve, Terminal& terminal) {
   if (arguments.device == "cuda")

@@ -6,6 +6,7 @@
 #include "profiling_kernels/profiling_error.hpp"
 #include "profiling_kernels/torch_operators.hpp"
 
+#include "oracle/step_plan.hpp"
 #include "oracle/weights.hpp"
 
 #include <ATen/ops/index_select.h>
@@ -211,7 +212,7 @@ std::optional<LatentRules> Model::latent_rules() const {
   constexpr std::int64_t kSequences = 8;  // of the greatest length, in vLLM's workspace
   const ModelDims& dims = parts_->dims;
   LatentRules rules;
-  rules.longest_absorbed = parts_->kernels.latent()->longest_absorbed();
+  rules.longest_absorbed = oracle::longest_absorbed(parts_->kernels.family("mla_attention"));
   rules.block_size = dims.block_size.guard_int(__FILE__, __LINE__);
   rules.workspace_tokens = std::min(rules.workspace_tokens, kSequences * dims.positions.guard_int(__FILE__, __LINE__));
   return rules;

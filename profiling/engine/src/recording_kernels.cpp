@@ -19,8 +19,6 @@ class RecordingLatent final : public LatentKernels {
  public:
   explicit RecordingLatent(RecordingKernels& log) : log_(log) {}
 
-  std::int64_t longest_absorbed() const override { return inner().longest_absorbed(); }
-
   void write(const at::Tensor& latent, const at::Tensor& k_rope, at::Tensor& cache, const at::Tensor& slots) override {
     const std::string kind = "mla_kv_write";
     const at::Tensor kept = log_.first(kind, "latent", latent), rope = log_.first(kind, "k_rope", k_rope);

@@ -145,7 +145,6 @@ auto operator_named(const char* name) {
 
 class TorchLatent final : public LatentKernels {
  public:
-  std::int64_t longest_absorbed() const override { return 1; }
   void write(const at::Tensor& latent, const at::Tensor& k_rope, at::Tensor& cache, const at::Tensor& slots) override {
     static const auto op = operator_named<decltype(write_latent)>("dooly::write_latent_");
     op.call(latent, k_rope, cache, slots);

@@ -1,5 +1,6 @@
 #include "vllm_attention.hpp"
 
+#include "flash_attention_3.hpp"
 #include "flashinfer_attention.hpp"
 #include "profiling_kernels/profiling_error.hpp"
 #include "triton_attention.hpp"
@@ -14,11 +15,6 @@ namespace dooly::profiling {
 namespace {
 
 using c10::IValue;
-
-// vLLM captures CUDA graphs up to so many tokens; for batches within it fixes the greatest number of splits, as the
-// buffers of a captured graph must hold them. Beyond, the kernel chooses. (vllm/config/attention.py and
-// v1/attention/backends/flash_attn.py of 0.26)
-constexpr std::int64_t kGraphSplits = 32;
 
 /// FlashAttention counts how far back a query sees, itself not counted; -1: everything.
 std::int64_t window_left(const AttentionShape& shape) { return shape.window > 0 ? shape.window - 1 : -1; }
@@ -40,81 +36,31 @@ std::string flash_attention_refusal(const char* name, const AttentionShape& shap
 
 IValue none() { return {}; }
 
-IValue optional(const at::Tensor& tensor) { return tensor.defined() ? IValue(tensor) : IValue(); }
-
 class FlashAttention3 final : public VllmAttention {
  public:
   at::Tensor run(const at::Tensor& q, const at::Tensor& k_cache, const at::Tensor& v_cache,
                  const AttentionMetadata& metadata, const AttentionShape& shape) const override {
-    const at::Tensor out = at::empty_like(q, q.options(), at::MemoryFormat::Contiguous);
-    forward_({q,
-              k_cache,
-              v_cache,
-              none() /*k_new*/,
-              none() /*v_new*/,
-              none() /*q_v*/,
-              out,
-              metadata.query_start,
-              none() /*cu_seqlens_k*/,
-              none() /*cu_seqlens_k_new*/,
-              none() /*seqused_q*/,
-              metadata.sequence_lengths,
-              metadata.max_query,
-              metadata.max_sequence,
-              metadata.block_table,
-              none() /*kv_batch_idx*/,
-              none() /*leftpad_k*/,
-              none() /*rotary_cos*/,
-              none() /*rotary_sin*/,
-              none() /*seqlens_rotary*/,
-              none() /*q_descale*/,
-              none() /*k_descale*/,
-              none() /*v_descale*/,
-              shape.scale,
-              true /*causal*/,
-              window_left(shape),
-              window_right(shape),
-              shape.soft_cap,
-              true /*rotary_interleaved*/,
-              optional(metadata.schedule),
-              flash_splits(q.size(0)),
-              none() /*pack_gqa*/,
-              std::int64_t{0} /*sm_margin*/,
-              none() /*s_aux*/,
-              std::int64_t{1} /*cp_world_size*/,
-              std::int64_t{0} /*cp_rank*/,
-              none() /*cp_tot_seqused_k*/});
-    return out;
+    FlashAttention3Library::Call call;
+    call.out = at::empty_like(q, q.options(), at::MemoryFormat::Contiguous);
+    call.query_start = metadata.query_start;
+    call.lengths = metadata.sequence_lengths;
+    call.block_table = metadata.block_table;
+    call.schedule = metadata.schedule;
+    call.max_query = metadata.max_query;
+    call.max_key = metadata.max_sequence;
+    call.splits = flash_splits(q.size(0));
+    call.window_left = window_left(shape);
+    call.window_right = window_right(shape);
+    call.scale = shape.scale;
+    call.soft_cap = shape.soft_cap;
+    library_.attend(q, k_cache, v_cache, call);
+    return call.out;
   }
 
   at::Tensor schedule(const AttentionMetadata& metadata, const AttentionShape& shape,
                       at::ScalarType type) const override {
-    const std::int64_t tokens = metadata.slot_mapping.size(0);
-    return schedule_({metadata.sequence_lengths.size(0),
-                      metadata.max_query,
-                      metadata.max_sequence,
-                      shape.heads,
-                      shape.kv_heads,
-                      shape.head_dim,
-                      shape.head_dim,
-                      type,
-                      metadata.sequence_lengths,
-                      metadata.query_start,
-                      none() /*cu_seqlens_k*/,
-                      none() /*cu_seqlens_k_new*/,
-                      none() /*seqused_q*/,
-                      none() /*leftpad_k*/,
-                      shape.block_size,
-                      std::int64_t{0} /*max_seqlen_k_new*/,
-                      true /*causal*/,
-                      window_left(shape),
-                      window_right(shape),
-                      false /*has_softcap*/,
-                      flash_splits(tokens),
-                      none() /*pack_gqa*/,
-                      std::int64_t{0} /*sm_margin*/})
-        .at(0)
-        .toTensor();
+    return library_.schedule(metadata, {shape.heads, shape.kv_heads, shape.head_dim, shape.head_dim}, type,
+                             shape.block_size, window_left(shape), window_right(shape));
   }
 
   std::string refusal(const AttentionShape& shape, at::ScalarType type) const override {
@@ -122,8 +68,7 @@ class FlashAttention3 final : public VllmAttention {
   }
 
  private:
-  VllmOperator forward_{"_vllm_fa3_C::fwd"};
-  VllmOperator schedule_{"_vllm_fa3_C::get_scheduler_metadata"};
+  FlashAttention3Library library_;
 };
 
 class FlashAttention2 final : public VllmAttention {
@@ -166,8 +111,6 @@ class FlashAttention2 final : public VllmAttention {
 };
 
 }  // namespace
-
-std::int64_t flash_splits(std::int64_t tokens) { return tokens <= kGraphTokens ? kGraphSplits : 0; }
 
 std::unique_ptr<VllmAttention> make_vllm_attention(std::string_view name, const std::string& folder) {
   if (name == "fa3") return std::make_unique<FlashAttention3>();

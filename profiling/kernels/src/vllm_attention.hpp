@@ -30,9 +30,6 @@ class VllmAttention {
   virtual std::string refusal(const AttentionShape& shape, at::ScalarType type) const = 0;
 };
 
-/// Into how many parts FlashAttention 3 may split the keys of a batch of so many tokens; 0: as many as it likes.
-std::int64_t flash_splits(std::int64_t tokens);
-
 /// `name`: fa3, fa2, triton or flashinfer, of the libraries and kernels in `folder`. Throws ProfilingError for another,
 /// or if its library is not loaded.
 std::unique_ptr<VllmAttention> make_vllm_attention(std::string_view name, const std::string& folder);

@@ -1,8 +1,8 @@
 #include "vllm_latent.hpp"
 
+#include "flash_attention_3.hpp"
 #include "profiling_kernels/torch_operators.hpp"
 #include "torch_latent.hpp"
-#include "vllm_attention.hpp"
 #include "vllm_library.hpp"
 
 #include <ATen/ops/empty.h>
@@ -20,61 +20,9 @@ namespace {
 
 using c10::IValue;
 
-constexpr std::int64_t kLongestAbsorbed = 512;  // flashattn_mla.py; plans have it as oracle::longest_absorbed()
-
 IValue none() { return {}; }
 
 IValue optional(const at::Tensor& tensor) { return tensor.defined() ? IValue(tensor) : IValue(); }
-
-/// What FlashAttention 3 is told beside queries, keys and values.
-struct FlashCall {
-  at::Tensor q_latent, query_start, key_start, lengths, block_table, schedule;
-  std::int64_t max_query = 0, max_key = 0, splits = 0;
-  double scale = 0;
-  bool causal = true;
-};
-
-std::vector<IValue> flash_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                                    const FlashCall& call) {
-  static const VllmOperator forward("_vllm_fa3_C::fwd");
-  return forward({q,
-                  k,
-                  v,
-                  none() /*k_new*/,
-                  none() /*v_new*/,
-                  optional(call.q_latent),
-                  none() /*out*/,
-                  call.query_start,
-                  optional(call.key_start),
-                  none() /*cu_seqlens_k_new*/,
-                  none() /*seqused_q*/,
-                  optional(call.lengths),
-                  call.max_query,
-                  call.max_key,
-                  optional(call.block_table),
-                  none() /*kv_batch_idx*/,
-                  none() /*leftpad_k*/,
-                  none() /*rotary_cos*/,
-                  none() /*rotary_sin*/,
-                  none() /*seqlens_rotary*/,
-                  none() /*q_descale*/,
-                  none() /*k_descale*/,
-                  none() /*v_descale*/,
-                  call.scale,
-                  call.causal,
-                  std::int64_t{-1} /*window_size_left*/,
-                  std::int64_t{-1} /*window_size_right*/,
-                  0.0 /*softcap*/,
-                  true /*rotary_interleaved*/,
-                  optional(call.schedule),
-                  call.splits,
-                  none() /*pack_gqa*/,
-                  std::int64_t{0} /*sm_margin*/,
-                  none() /*s_aux*/,
-                  std::int64_t{1} /*cp_world_size*/,
-                  std::int64_t{0} /*cp_rank*/,
-                  none() /*cp_tot_seqused_k*/});
-}
 
 /// vLLM copies both parts of the keys next to each other; values stay where the projection left them.
 std::vector<at::Tensor> expanded_attention(const at::Tensor& q, const at::Tensor& kv, const at::Tensor& k_rope,
@@ -84,19 +32,16 @@ std::vector<at::Tensor> expanded_attention(const at::Tensor& q, const at::Tensor
   at::Tensor k = at::empty({kv.size(0), kv.size(1), q.size(2)}, kv.options());
   k.narrow(2, 0, nope).copy_(kv.narrow(2, 0, nope));
   k.narrow(2, nope, k_rope.size(1)).copy_(k_rope.unsqueeze(1));
-  FlashCall call;
+  FlashAttention3Library::Call call;
   call.query_start = query_start;
   call.key_start = key_start;
   call.max_query = max_query;
   call.max_key = max_key;
   call.scale = scale;
   call.causal = causal;
-  const std::vector<IValue> results = flash_attention(q, k, kv.narrow(2, nope, kv.size(2) - nope), call);
-  if (results.size() == 1) {  // a list of tensors
-    const auto list = results.front().toTensorVector();
-    return {list.at(0), list.at(1)};
-  }
-  return {results.at(0).toTensor(), results.at(1).toTensor()};
+  static const FlashAttention3Library library;
+  const std::vector<at::Tensor> results = library.attend(q, k, kv.narrow(2, nope, kv.size(2) - nope), call);
+  return {results.at(0), results.at(1)};
 }
 
 auto register_operator() {
@@ -114,8 +59,6 @@ class FlashLatent final : public LatentKernels {
  public:
   FlashLatent() { register_torch_operators(); }
 
-  std::int64_t longest_absorbed() const override { return kLongestAbsorbed; }
-
   void write(const at::Tensor& latent, const at::Tensor& k_rope, at::Tensor& cache, const at::Tensor& slots) override {
     write_({latent, k_rope, cache, slots, "auto", unit_scale_});
   }
@@ -126,7 +69,7 @@ class FlashLatent final : public LatentKernels {
 
   at::Tensor attend_latent(const at::Tensor& q_latent, const at::Tensor& q_rope, const at::Tensor& cache,
                            const AttentionMetadata& metadata, const LatentShape& shape) override {
-    FlashCall call;
+    FlashAttention3Library::Call call;
     call.q_latent = q_latent;
     call.query_start = metadata.query_start;
     call.lengths = metadata.sequence_lengths;
@@ -138,36 +81,11 @@ class FlashLatent final : public LatentKernels {
     call.scale = shape.scale;
     const at::Tensor keys = cache.narrow(2, shape.rank, shape.rope).unsqueeze(2);
     const at::Tensor values = cache.narrow(2, 0, shape.rank).unsqueeze(2);
-    const IValue first = flash_attention(q_rope, keys, values, call).at(0);
-    return first.isTensor() ? first.toTensor() : first.toTensorVector().at(0);
+    return flash_.attend(q_rope, keys, values, call).at(0);
   }
 
   at::Tensor schedule(const AttentionMetadata& metadata, const LatentShape& shape, at::ScalarType type) override {
-    return schedule_({metadata.sequence_lengths.size(0),
-                      metadata.max_query,
-                      metadata.max_sequence,
-                      shape.heads,
-                      std::int64_t{1} /*num_heads_k*/,
-                      shape.rope,
-                      shape.rank,
-                      type,
-                      metadata.sequence_lengths,
-                      metadata.query_start,
-                      none() /*cu_seqlens_k*/,
-                      none() /*cu_seqlens_k_new*/,
-                      none() /*seqused_q*/,
-                      none() /*leftpad_k*/,
-                      shape.block_size,
-                      std::int64_t{0} /*max_seqlen_k_new*/,
-                      true /*causal*/,
-                      std::int64_t{-1} /*window_size_left*/,
-                      std::int64_t{-1} /*window_size_right*/,
-                      false /*has_softcap*/,
-                      flash_splits(metadata.slot_mapping.size(0)),
-                      none() /*pack_gqa*/,
-                      std::int64_t{0} /*sm_margin*/})
-        .at(0)
-        .toTensor();
+    return flash_.schedule(metadata, {shape.heads, 1, shape.rope, shape.rank}, type, shape.block_size, -1, -1);
   }
 
   PartialAttention attend_expanded(const at::Tensor& q, const ExpandedKeys& keys, const PromptKeys& where,
@@ -195,8 +113,9 @@ class FlashLatent final : public LatentKernels {
   }
 
  private:
+  FlashAttention3Library flash_;
   VllmOperator write_{"_C_cache_ops::concat_and_cache_mla"}, gather_{"_C_cache_ops::gather_and_maybe_dequant_cache"},
-      merge_{"_C::merge_attn_states"}, schedule_{"_vllm_fa3_C::get_scheduler_metadata"};
+      merge_{"_C::merge_attn_states"};
   at::Tensor unit_scale_ = at::ones(at::IntArrayRef(), at::TensorOptions(at::kCUDA).dtype(at::kFloat));
 };
 

@@ -1,4 +1,5 @@
 // Operators of latent attention.
+#include "oracle/step_plan.hpp"
 #include "paged_batch.hpp"
 #include "profiling_measure/shuffle.hpp"
 #include "runnable_maker.hpp"
@@ -36,7 +37,7 @@ LatentLayout cut(AttentionBatch& batch, const LatentRules& rules) {
 CutBatch cut_batch(const Making& making, AttentionBatch& batch, const LatentShape& shape, std::int64_t copies) {
   LatentKernels& kernels = *making.kernels.latent();
   LatentRules rules;
-  rules.longest_absorbed = kernels.longest_absorbed();
+  rules.longest_absorbed = oracle::longest_absorbed(making.kernels.family("mla_attention"));
   rules.block_size = shape.block_size;
   CutBatch made{cut(batch, rules), {}};
   const auto block_size = static_cast<std::uint64_t>(shape.block_size);

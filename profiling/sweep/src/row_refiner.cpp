@@ -25,10 +25,8 @@ std::uint32_t routing_of(const Operation& operation, const oracle::Sample& sampl
 
 /// `routing` of experts, else 0.
 oracle::RowWork work_of(const Operation& operation, const oracle::Gpu& gpu, std::uint32_t routing) {
-  oracle::RowWork work = entry_work(operation, gpu, {}, gpu.link_bandwidth, 1);
-  work.in_expert_tiles = operation.key.family == oracle::kExpertTilesFamily && routing == 0 &&
-                         oracle::ExpertTiles(work.experts, work.experts_per_token).are_possible();
-  return work;
+  const oracle::RowWork work = entry_work(operation, gpu, {}, gpu.link_bandwidth, 1);
+  return routing == 0 ? balanced_work(work, operation.key) : work;
 }
 
 }  // namespace

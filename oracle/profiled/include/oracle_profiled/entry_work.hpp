@@ -12,4 +12,7 @@ namespace dooly::oracle {
 RowWork entry_work(const PlanEntry& entry, const Gpu& gpu, const Efficiency& efficiency, double link_bandwidth,
                    std::uint32_t ranks);
 
+/// The same of experts for balanced tokens that a sweep measured: by the tiles of the kernel, where these are known.
+RowWork balanced_work(RowWork work, const OperatorKey& key);
+
 }  // namespace dooly::oracle

@@ -27,8 +27,8 @@ struct NodeGrid {
   std::vector<double> u, x;       ///< nodes, ascending
   std::vector<double> seconds;    ///< by u, then x
   std::vector<Origin> origin;     ///< of each node: measured, interpolated or extrapolated
-  std::vector<float>
-      error;  ///< of measured nodes: theirs, or what being made monotone adds; of others what being extrapolated does
+  /// Of measured nodes theirs, or what being made monotone adds; of others what being extrapolated does.
+  std::vector<float> error;
 
   std::size_t at(std::size_t i, std::size_t j) const { return i * x.size() + j; }
   bool empty() const { return seconds.empty(); }

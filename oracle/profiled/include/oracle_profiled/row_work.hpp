@@ -29,13 +29,12 @@ struct RowWork {
   }
   static constexpr double kHighTile = 128, kSmoothRows = 1024;
 
+  ExpertTiles expert_tiles() const { return {double(experts), double(experts_per_token)}; }
   double compute(double rows) const { return compute_per_row * rows; }
   double memory(double rows) const { return memory_fixed * weight_share(rows) + memory_per_row * rows; }
   double seconds(double rows) const { return std::max(compute(rows), memory(rows)) + fixed; }
   /// What grows as the time does between two sizes that were measured.
-  double progress(double rows) const {
-    return in_expert_tiles ? ExpertTiles(experts, experts_per_token).progress(rows) : seconds(rows);
-  }
+  double progress(double rows) const { return in_expert_tiles ? expert_tiles().progress(rows) : seconds(rows); }
   /// Time under a clock that makes computing `slowdown` times slower and reading `slowdown_memory` times ÷ time.
   double clock_factor(double rows, double slowdown, double slowdown_memory = 1) const;
   double weight_share(double rows) const;

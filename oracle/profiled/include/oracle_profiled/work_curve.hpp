@@ -15,11 +15,10 @@ namespace dooly::oracle {
 ///   others made monotone as long as the same kernels run: where measured times fall, neighbours are averaged. From one
 ///   kernel to the next they may fall (LibTorch looks 16 tokens up in 7.7 us, 17 in 1.6).
 /// - Between two points: linear in the progress of the work between them, so a measured tile step stays a step and the
-/// knee from
-///   memory to computing stays a knee. No curve is laid through the points. Rows count up to the next multiple of
-///   `work.tile`, but not beyond the next point: between points a tile apart a step is where the tile begins. Not so
-///   between points that name their kernels: sweeps look for steps, so there is none between two (linears of 513 to
-///   1,023 rows: 7 to 10 % too long by whole tiles, 3 to 5 % off without).
+///   knee from memory to computing stays a knee. No curve is laid through the points. Rows count up to the next
+///   multiple of `work.tile`, but not beyond the next point: between points a tile apart a step is where the tile
+///   begins. Not so between points that name their kernels: sweeps look for steps, so there is none between two
+///   (linears of 513 to 1,023 rows: 7 to 10 % too long by whole tiles, 3 to 5 % off without).
 /// - Beyond them: the roofline, scaled to the nearest point; labelled extrapolated. Below one of several points never
 ///   more than at it.
 /// One point is enough: all else is then extrapolated. Never negative; monotone but for measured points of matrix

@@ -45,7 +45,7 @@ struct LatentRequest {
 
 /// What decides how a step is cut.
 struct LatentRules {
-  std::int64_t longest_absorbed = 1;  ///< LatentKernels::longest_absorbed()
+  std::int64_t longest_absorbed = 1;  ///< oracle::longest_absorbed() of the kernels' family
   std::int64_t block_size = 16;
   /// Tokens of contexts that are expanded at once: vLLM's workspace, which holds 64 Ki tokens unless eight of the
   /// model's longest sequences are fewer.

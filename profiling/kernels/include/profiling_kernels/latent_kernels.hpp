@@ -36,8 +36,6 @@ struct PartialAttention {
 class LatentKernels {
  public:
   virtual ~LatentKernels() = default;
-  /// Longest query that runs in the latent, together with the decodes; longer ones run on expanded heads.
-  virtual std::int64_t longest_absorbed() const = 0;
   /// latent [T, R] and k_rope [T, E] into the cache [blocks, block_size, R + E].
   virtual void write(const at::Tensor& latent, const at::Tensor& k_rope, at::Tensor& cache,
                      const at::Tensor& slots) = 0;
